@@ -1,0 +1,241 @@
+package manager
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// A Backend is how sandboxes exist. The manager decides what should be; a
+// Backend makes it so and reports what is.
+//
+// A sandbox's incarnation is one container with one volume, named by a [Ref]
+// that the manager chooses and records before anything is made. Rollback gives
+// a sandbox a new incarnation; nothing is ever shared between two.
+//
+// Order of calls for one Ref: Create once; then Open, Inspect any number of
+// times; Remove at last, which may also come first, or when Create failed or
+// was cut off half-way. The manager never calls Create and Remove of one Ref at
+// the same time; everything else may be concurrent, also for one Ref.
+//
+// Every method obeys its context, and bounds its own time when the context has
+// no deadline: a daemon that accepts and never answers ends in
+// [KindUnavailable], not in a hang. Errors are [*Error] with a kind; a message
+// never holds raw backend text, host paths or secrets (the cause may, for logs).
+type Backend interface {
+	// Name is the backend's kind, as "docker".
+	Name() string
+
+	// Probe asks whether the backend answers now. It is quick: at most a few
+	// seconds, also when the backend hangs.
+	Probe(ctx context.Context) (BackendInfo, error)
+
+	// PrepareImage resolves a reference to an image that sandboxes can be made
+	// from, pulling it when it is not there locally and a registry has it.
+	// Concurrent calls for one reference share the work. A reference that is
+	// malformed, or can neither be found nor pulled, is KindInvalid naming the
+	// image. The result is valid until the image is removed from outside; a
+	// Create that then finds it missing is KindInvalid too.
+	PrepareImage(ctx context.Context, reference string) (Image, error)
+
+	// HasImage tells whether a reference is there locally; it never asks a registry.
+	HasImage(ctx context.Context, reference string) (bool, error)
+
+	// Create makes volume and container for ref and starts it; the guest
+	// inside answers when Create returns. On error nothing of ref is left,
+	// unless the backend cannot be reached, when Remove will finish the job.
+	// A name already taken is KindConflict and what has it stays untouched.
+	Create(ctx context.Context, ref Ref, spec Spec, image Image) (Guest, error)
+
+	// Open connects to the guest of an incarnation that Create has made, in
+	// this process or an earlier one, first starting its container when it is
+	// stopped, or making it again on its volume when it is gone. A volume that
+	// is gone is KindFailed, and nothing is made. Execs that an earlier
+	// connection was running have been killed when Open returns.
+	Open(ctx context.Context, ref Ref, spec Spec, image Image) (Guest, error)
+
+	// Inspect tells what there is of ref, without changing anything.
+	Inspect(ctx context.Context, ref Ref) (State, error)
+
+	// Remove destroys container and volume, whatever state they are in. It is
+	// idempotent; nil means that both are gone. Open guests of ref end.
+	Remove(ctx context.Context, ref Ref) error
+
+	// List names everything in the backend that carries the managed label and
+	// belongs to this server's instance (or to none), wherever it came from.
+	List(ctx context.Context) ([]Found, error)
+
+	// RemoveFound destroys one thing that List reported. It is idempotent.
+	RemoveFound(ctx context.Context, f Found) error
+
+	// Close releases connections. Sandboxes stay.
+	Close() error
+}
+
+// Ref names one incarnation of a sandbox.
+type Ref struct {
+	Container string `json:"container"` // unique name
+	Volume    string `json:"volume"`    // unique name
+	// Key is the secret that opens the guest's channel: 64 hex digits, random
+	// for each incarnation. It never leaves record, manager and backend.
+	Key string `json:"key"`
+}
+
+// Spec is what a sandbox is made like. It is complete: no field means "default".
+type Spec struct {
+	Image          string            `json:"image"` // reference as asked for
+	CPUs           float64           `json:"cpus"`
+	MemoryMB       int64             `json:"memory_mb"`
+	PidsLimit      int64             `json:"pids_limit"`
+	Network        bool              `json:"network"`
+	ReadOnlyRootfs bool              `json:"read_only_rootfs"`
+	Env            map[string]string `json:"env,omitempty"` // per command, never the container's own
+}
+
+// Image is an image that sandboxes can be made from.
+type Image struct {
+	// ID names the prepared image to the backend.
+	ID string `json:"id"`
+	// Env is the image's own environment (NAME=value), for commands.
+	Env []string `json:"env"`
+	// Volumes are paths that the image declares as VOLUME.
+	Volumes []string `json:"volumes,omitempty"`
+}
+
+// State is what there is of an incarnation.
+type State struct {
+	Container ContainerState
+	Volume    bool // it exists
+}
+
+// ContainerState is whether a container is there and runs.
+type ContainerState string
+
+const (
+	ContainerRunning ContainerState = "running"
+	ContainerPaused  ContainerState = "paused" // frozen from outside
+	ContainerStopped ContainerState = "stopped"
+	ContainerGone    ContainerState = "gone"
+)
+
+// Found is one thing that List reported.
+type Found struct {
+	Kind FoundKind
+	Name string // the name in Ref, or what the backend calls it
+	// Created is when it was made; zero when unknown.
+	Created time.Time
+}
+
+// FoundKind says what a Found is.
+type FoundKind string
+
+const (
+	FoundContainer FoundKind = "container"
+	FoundVolume    FoundKind = "volume"
+)
+
+// BackendInfo is what Probe learnt.
+type BackendInfo struct {
+	Version string // of the daemon
+	API     string // negotiated API version
+	Runtime string // that sandboxes run under
+}
+
+// A Guest is a live connection to the process inside one incarnation. All
+// methods may be called at once from many goroutines. When the connection or
+// the container dies, every call in flight returns KindLost promptly, Done is
+// closed, and the Guest is of no more use: Open gives a new one.
+type Guest interface {
+	// Exec runs one command to its end. emit gets output in order, from one
+	// goroutine at a time; it may block, which slows the command down, and must
+	// not keep chunk. When ctx ends or emit fails, the command and all it
+	// started are killed and that error is returned.
+	Exec(ctx context.Context, c Command, emit func(s schemas.Stream, chunk []byte) error) (Exit, error)
+
+	Read(ctx context.Context, path string, offset, length int64) (File, io.ReadCloser, error)
+	Write(ctx context.Context, path string, o WriteOptions, content io.Reader) (File, error)
+	Stat(ctx context.Context, path string) (File, error)
+	List(ctx context.Context, path string, limit int, after string) (entries []File, more bool, err error)
+	Mkdir(ctx context.Context, path string, mode *uint32) (File, error)
+	Move(ctx context.Context, from, to string) (File, error)
+	Delete(ctx context.Context, path string, recursive bool) error
+
+	// Pack writes a tar of a directory to w. An error means that what was
+	// written is of no use.
+	Pack(ctx context.Context, o PackOptions, w io.Writer) (ArchiveStats, error)
+	// Unpack extracts a tar. After an error part of it may be there.
+	Unpack(ctx context.Context, o UnpackOptions, r io.Reader) (ArchiveStats, error)
+
+	// SetDeadline tells the guest how long the sandbox may still live: when
+	// that has passed and no newer deadline came, it stops by itself.
+	SetDeadline(ctx context.Context, remaining time.Duration) error
+
+	// Done is closed when the connection is of no more use.
+	Done() <-chan struct{}
+	// Close ends the connection; attached execs are killed, the sandbox stays.
+	Close() error
+}
+
+// Command is one exec, complete: no field means "default".
+type Command struct {
+	Argv    []string
+	Dir     string
+	Env     []string // the whole environment, NAME=value
+	Stdin   io.Reader
+	Timeout time.Duration // 0: none
+	// MaxStdout and MaxStderr, when not negative, are how many bytes of each
+	// stream are emitted; the rest is counted and dropped inside the sandbox.
+	MaxStdout, MaxStderr int64
+}
+
+// Exit is how a command ended.
+type Exit struct {
+	Code                     int
+	Signal                   string // "SIGKILL", empty when it exited
+	TimedOut                 bool
+	OOMKilled                bool
+	StdoutBytes, StderrBytes int64
+	Duration                 time.Duration
+}
+
+// File describes one path. Strings are raw bytes, not necessarily UTF-8.
+type File struct {
+	Name       string
+	Path       string
+	Type       schemas.FileType
+	Size       int64
+	Mode       uint32 // permission bits with setuid, setgid and sticky (07777)
+	ModTime    time.Time
+	LinkTarget string
+}
+
+// WriteOptions of one file.
+type WriteOptions struct {
+	Mode     *uint32 // nil keeps an existing file's mode, 0644 for a new one
+	MaxBytes int64
+}
+
+// PackOptions of one tar out of a sandbox.
+type PackOptions struct {
+	Path     string
+	Zstd     bool
+	MaxBytes int64 // of uncompressed tar; beyond it KindTooLarge
+	Pause    bool
+}
+
+// UnpackOptions of one tar into a sandbox.
+type UnpackOptions struct {
+	Path     string
+	Zstd     bool
+	Replace  bool // empty the directory first
+	MaxBytes int64
+	MaxFiles int64
+}
+
+// ArchiveStats counts one tar.
+type ArchiveStats struct {
+	Bytes int64 // uncompressed
+	Files int64
+}

@@ -1,0 +1,54 @@
+package schemas
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// SandboxID names a sandbox: "sb_" and 16 lower-case hex digits.
+type SandboxID string
+
+// SnapshotID names a snapshot: "snap_" and 16 lower-case hex digits.
+type SnapshotID string
+
+const (
+	sandboxPrefix  = "sb_"
+	snapshotPrefix = "snap_"
+	idDigits       = 16
+)
+
+// NewSandboxID returns an unguessable new ID.
+func NewSandboxID() SandboxID { return SandboxID(sandboxPrefix + randomHex()) }
+
+// NewSnapshotID returns an unguessable new ID.
+func NewSnapshotID() SnapshotID { return SnapshotID(snapshotPrefix + randomHex()) }
+
+// ParseSandboxID accepts exactly the shape of a sandbox ID, so that an ID can
+// never be taken for a path or a container name.
+func ParseSandboxID(s string) (SandboxID, error) {
+	if !hasIDShape(s, sandboxPrefix) {
+		return "", fmt.Errorf("sandbox ID must be %q and %d hex digits", sandboxPrefix, idDigits)
+	}
+	return SandboxID(s), nil
+}
+
+// ParseSnapshotID accepts exactly the shape of a snapshot ID.
+func ParseSnapshotID(s string) (SnapshotID, error) {
+	if !hasIDShape(s, snapshotPrefix) {
+		return "", fmt.Errorf("snapshot ID must be %q and %d hex digits", snapshotPrefix, idDigits)
+	}
+	return SnapshotID(s), nil
+}
+
+func hasIDShape(s, prefix string) bool {
+	digits, ok := strings.CutPrefix(s, prefix)
+	return ok && len(digits) == idDigits && strings.Trim(digits, "0123456789abcdef") == ""
+}
+
+func randomHex() string {
+	b := make([]byte, idDigits/2)
+	rand.Read(b) // never fails: crypto/rand
+	return hex.EncodeToString(b)
+}
