@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # What the set-up scripts share; sourced, never run.
 
 set -euo pipefail
