@@ -10,13 +10,16 @@ export LC_ALL=C.UTF-8
 scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 me=$(basename "$0")
 
+# macOS has no timeout.
+command -v timeout >/dev/null || timeout() { shift && "$@"; }
+
 say() { printf '%s: %s\n' "$me" "$*"; }
 die() { printf '%s: %s\n' "$me" "$1" >&2; shift; [ $# -eq 0 ] || printf '  %s\n' "$@" >&2; exit 1; }
 
 # only_once lets one run of this script through at a time; the others wait.
 # Whatever outlives the script must be started with 9>&-, else it keeps the lock.
 only_once() {
-    command -v flock >/dev/null || die "flock is missing" "install the package util-linux"
+    command -v flock >/dev/null || return 0 # macOS has none; there nothing gets installed
     local dir=/run/lock
     [ -w "$dir" ] || dir=${XDG_RUNTIME_DIR:-/tmp}
     exec 9>"$dir/mcp-sandbox-$me-$(id -u).lock"

@@ -1,0 +1,78 @@
+# Everything a developer runs. `make` alone lists the targets.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS   += --no-print-directory
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# The flags of `go test`: make test TESTFLAGS='-run TestRollback -v'
+TESTFLAGS ?=
+
+.PHONY: help
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: guest ## build bin/mcp-sandbox
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/mcp-sandbox ./cmd/mcp-sandbox
+
+.PHONY: check
+check: guest ## formatting, vet, staticcheck, layers, generated files, other systems (no Docker)
+	@files=$$(gofmt -l .); [ -z "$$files" ] || { echo "not formatted (run gofmt -w):"; echo "$$files"; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...
+	go test -short -run TestLayers ./e2e
+	scripts/check-generated
+	GOOS=darwin go build -o /dev/null ./cmd/mcp-sandbox
+	GOOS=windows go build -o /dev/null ./cmd/mcp-sandbox
+	@! command -v shellcheck >/dev/null || { set -x; shellcheck scripts/* .ci/run; }
+
+.PHONY: test
+test: guest setup ## all tests: unit, conformance and end to end, on a real Docker daemon
+	go test -timeout 15m $(TESTFLAGS) ./...
+
+.PHONY: test-short
+test-short: guest ## the tests that need no Docker
+	go test -short -timeout 5m $(TESTFLAGS) ./...
+
+.PHONY: race
+race: guest ## the same under the race detector
+	@scripts/need gcc
+	go test -race -short -timeout 7m $(TESTFLAGS) ./...
+
+.PHONY: demo
+demo: build base ## an agent's session from start to end: run, break, roll back, fork
+	go run ./e2e/demo -server bin/mcp-sandbox
+
+# Standard output is the protocol's, so all that is said before goes to standard error.
+.PHONY: run
+run: ## serve MCP on standard input and output
+	@$(MAKE) build base >&2
+	@exec bin/mcp-sandbox stdio
+
+.PHONY: image
+image: ## the server itself as a Docker image, mcp-sandbox/server:latest
+	@scripts/server-image
+
+.PHONY: setup
+setup: base ## Docker, the default image and the test images, each only if missing
+	@scripts/test-images
+
+.PHONY: clean
+clean: ## remove what was built (images stay)
+	rm -rf bin dockerbackend/guestbin/guest-*
+
+.PHONY: base
+base:
+	@scripts/ensure-docker
+	@scripts/base-image
+
+# The guest binary of each architecture, which dockerbackend embeds.
+.PHONY: guest
+guest: toolchain
+	@go generate ./dockerbackend
+
+.PHONY: toolchain
+toolchain:
+	@scripts/need go git
