@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes. They are part of the interface: --help lists them.
+const (
+	exitOK      = 0
+	exitProblem = 1 // a command failed, or doctor found something
+	exitUsage   = 2 // bad flag or setting; nothing was started
+	exitHeld    = 3 // another server holds the data directory
+)
+
+// commands is the grammar of the command line.
+type commands struct {
+	Stdio   stdioCmd   `cmd:"" help:"Serve MCP over standard input and output, for a client that starts the server itself."`
+	Doctor  doctorCmd  `cmd:"" help:"Check Docker, the default image and the data directory; say how to mend what is wrong."`
+	Version versionCmd `cmd:"" help:"Print the version, and what this program was built from."`
+}
+
+// env is the world as the subcommands see it.
+type env struct {
+	args           commandLine
+	lookup         func(string) (string, bool)
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// run is the whole program but for the process around it.
+func run(args []string, lookup func(string) (string, bool), stdin io.Reader, stdout, stderr io.Writer) int {
+	e := &env{args: args, lookup: lookup, stdin: stdin, stdout: stdout, stderr: stderr}
+	err := e.dispatch()
+	if err == nil {
+		return exitOK
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintln(stderr, "mcp-sandbox:", text)
+	}
+	return exitCode(err)
+}
+
+func (e *env) dispatch() (err error) {
+	defer recoverExit(&err)
+	parser, err := e.parser()
+	if err != nil {
+		return err
+	}
+	ctx, err := parser.Parse(e.args)
+	if err != nil {
+		return e.usageError(err)
+	}
+	return ctx.Run(e)
+}
+
+func (e *env) parser() (*kong.Kong, error) {
+	options := []kong.Option{
+		kong.Name("mcp-sandbox"),
+		kong.Description(description),
+		kong.Writers(e.stdout, e.stderr),
+		kong.Exit(func(code int) { panic(exitRequest(code)) }),
+		kong.ExplicitGroups(helpGroups),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100, NoExpandSubcommands: true}),
+		kong.ValueFormatter(describe),
+		kong.Resolvers(e.fromEnvironment()),
+	}
+	return kong.New(&commands{}, append(options, mappers()...)...)
+}
+
+// usageError puts what is wrong with the command line or a setting in one line.
+func (e *env) usageError(err error) error {
+	if bad := (*badValue)(nil); errors.As(err, &bad) {
+		return failure{exitUsage, fmt.Errorf("%s=%.200q: must be %s", e.args.name(bad.flag), bad.value, bad.allowed)}
+	}
+	return failure{exitUsage, fmt.Errorf("%w (see mcp-sandbox --help)", err)}
+}
+
+// failure is an error that has its own exit code.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f failure) Error() string { return f.err.Error() }
+func (f failure) Unwrap() error { return f.err }
+
+func exitCode(err error) int {
+	if f := (failure{}); errors.As(err, &f) {
+		return f.code
+	}
+	return exitProblem
+}
+
+// exitRequest is how kong ends after it has printed help.
+type exitRequest int
+
+func recoverExit(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case exitRequest:
+		*err = nil
+		if r != 0 {
+			*err = failure{int(r), errors.New("")}
+		}
+	default:
+		panic(r)
+	}
+}
