@@ -1,0 +1,152 @@
+package backendtest
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcp-sandbox/mcp-sandbox/manager"
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// run is one exec: the command and all it starts.
+type run struct {
+	live  context.Context // ends when it is killed
+	kill  context.CancelFunc
+	state atomic.Int32 // running, then for ever one of the others
+
+	// turn is held by who emits, and guards what follows. A channel and not a
+	// mutex, for emit may block and a synctest bubble cannot tell a goroutine
+	// that waits for a mutex from a busy one.
+	turn chan struct{}
+	emit func(schemas.Stream, []byte) error
+	exit manager.Exit
+	err  error // of emit
+}
+
+const (
+	running  = iota
+	ended    // the command itself ended: later output has no reader
+	timedOut // its timeout killed it
+)
+
+// Exec implements Guest.
+func (g *guest) Exec(ctx context.Context, c manager.Command, emit func(schemas.Stream, []byte) error) (exit manager.Exit, err error) {
+	err = g.during(ctx, OpExec, func(ctx context.Context) error {
+		if err := g.checkDir(c.Dir); err != nil {
+			return err
+		}
+		r := &run{emit: emit, turn: make(chan struct{}, 1)}
+		r.live, r.kill = context.WithCancel(g.box.alive)
+		err := r.to(ctx, g, c)
+		exit = r.exit
+		return err
+	})
+	if err != nil {
+		exit = manager.Exit{}
+	}
+	return exit, err
+}
+
+func (g *guest) checkDir(dir string) error {
+	return g.locked(func() error {
+		p, err := g.root.find(dir, true)
+		if err != nil || !p.node.isDir() {
+			return fail(manager.KindInvalid, "working directory %s is not there or no directory", dir)
+		}
+		return nil
+	})
+}
+
+// to runs the command to its end, or kills it on the way there.
+func (r *run) to(ctx context.Context, g *guest, c manager.Command) error {
+	start := time.Now()
+	defer context.AfterFunc(ctx, r.kill)()
+	if c.Timeout > 0 {
+		defer time.AfterFunc(c.Timeout, func() {
+			if r.state.CompareAndSwap(running, timedOut) {
+				r.kill()
+			}
+		}).Stop()
+	}
+	p := &proc{
+		run: r, fake: g.fake, root: g.root, readOnly: g.box.readOnly,
+		dir: c.Dir, env: c.Env, stdin: r.pump(c.Stdin),
+		stdout: &outlet{r, schemas.Stdout, &r.exit.StdoutBytes, c.MaxStdout},
+		stderr: &outlet{r, schemas.Stderr, &r.exit.StderrBytes, c.MaxStderr},
+	}
+	code := p.exec(c.Argv)
+	return r.end(ctx, code, p.signal, time.Since(start))
+}
+
+// end takes down how the command ended; the error is nil when that was by
+// itself or by its timeout.
+func (r *run) end(ctx context.Context, code int, signal string, took time.Duration) error {
+	r.turn <- struct{}{}
+	defer func() { <-r.turn }()
+	r.exit.Code, r.exit.Signal, r.exit.Duration = code, signal, took
+	switch {
+	case !r.state.CompareAndSwap(running, ended):
+		r.exit.TimedOut, r.exit.Code, r.exit.Signal = true, 137, "SIGKILL"
+	case r.err != nil:
+		return r.err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case r.live.Err() != nil:
+		return errLost()
+	}
+	return nil
+}
+
+// pump feeds standard input until the run is killed, so that a program never
+// hangs in a Read that nobody answers.
+func (r *run) pump(from io.Reader) io.Reader {
+	if from == nil {
+		return eof{}
+	}
+	pr, pw := io.Pipe()
+	context.AfterFunc(r.live, func() { pr.CloseWithError(io.ErrClosedPipe) })
+	go func() {
+		_, err := io.Copy(pw, from)
+		pw.CloseWithError(err)
+	}()
+	return pr
+}
+
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+
+// outlet is one output stream: it counts all and emits up to a cap.
+type outlet struct {
+	run   *run
+	name  schemas.Stream
+	total *int64
+	limit int64 // negative: none
+}
+
+func (o *outlet) Write(chunk []byte) (int, error) {
+	r := o.run
+	r.turn <- struct{}{}
+	defer func() { <-r.turn }()
+	if r.live.Err() != nil {
+		return 0, io.ErrClosedPipe
+	}
+	if r.state.Load() == ended {
+		return len(chunk), nil
+	}
+	keep := chunk
+	if o.limit >= 0 {
+		keep = chunk[:min(int64(len(chunk)), max(0, o.limit-*o.total))]
+	}
+	*o.total += int64(len(chunk))
+	if len(keep) == 0 {
+		return len(chunk), nil
+	}
+	if r.err = r.emit(o.name, keep); r.err != nil {
+		r.kill()
+		return 0, r.err
+	}
+	return len(chunk), nil
+}
