@@ -1,0 +1,52 @@
+package manager
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+)
+
+// ErrDataDirHeld is the cause of New's error when another server owns the data
+// directory.
+var ErrDataDirHeld = errors.New("data directory is held by another server")
+
+// lockDataDir makes the directory and takes it for this process. The kernel
+// drops the lock with the process, so none is left over from a crash.
+func lockDataDir(dir string) (*flock.Flock, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make data directory: %w", err)
+	}
+	lock := flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))
+	got, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock data directory: %w", err)
+	}
+	// The pid has a file of its own: where locks are mandatory nobody could
+	// read it from the locked one.
+	owner := filepath.Join(dir, "lock.pid")
+	if !got {
+		return nil, heldError(dir, owner)
+	}
+	if err := os.WriteFile(owner, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
+		lock.Close()
+		return nil, storeError("write owner of data directory", err)
+	}
+	return lock, nil
+}
+
+func heldError(dir, owner string) error {
+	who := "another server"
+	if pid, err := os.ReadFile(owner); err == nil {
+		who = "the server with process ID " + strings.TrimSpace(string(pid))
+	}
+	return &Error{
+		Kind: KindConflict, Cause: ErrDataDirHeld,
+		Message: fmt.Sprintf("data directory %s is in use by %s", dir, who),
+		Hint:    "Stop that server, or give this one another data directory.",
+	}
+}

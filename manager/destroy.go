@@ -1,0 +1,112 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// Destroy ends a sandbox, whatever it is doing. From the moment it is recorded
+// nobody finds the sandbox any more; nil means that nothing is left of it. When
+// the backend is away or the caller leaves, the removal is finished without it.
+func (m *Manager) Destroy(ctx context.Context, o Owner, id schemas.SandboxID) error {
+	s, err := m.find(o, id)
+	if err != nil {
+		return err
+	}
+	if !m.condemn(s, ReasonDestroyed, func(r record) bool { return r.live(time.Now()) }) {
+		return notFound(id)
+	}
+	m.log.Info("destroying sandbox", "sandbox", id)
+	done := make(chan error, 1)
+	if !m.spawn(func() { done <- m.finish(context.WithoutCancel(ctx), s) }) {
+		return closing()
+	}
+	select {
+	case err := <-done:
+		return unfinished(err)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// unfinished tells the caller of a Destroy whose removal did not succeed yet.
+func unfinished(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{
+		Kind: KindUnavailable, Retryable: true, Cause: err,
+		Message: "the sandbox is given up, but its container and volume could not be removed yet",
+		Hint:    "Nothing needs to be done: the server removes them as soon as its backend lets it.",
+	}
+}
+
+// turnOutTime is how long finish waits for the calls that it has cancelled.
+const turnOutTime = 5 * time.Second
+
+// finish removes all there is of a condemned sandbox, its record last. After an
+// error the record is still there, and the reaper tries again.
+func (m *Manager) finish(ctx context.Context, s *sandbox) error {
+	ctx, cancel := m.outlive(ctx)
+	defer cancel()
+	m.turnOut(ctx, s)
+	if err := s.lockForge(ctx); err != nil {
+		return fmt.Errorf("wait for what is being made: %w", err)
+	}
+	defer s.unlockForge()
+	if !m.knows(s) {
+		return nil // somebody else was faster
+	}
+	r := s.record()
+	for _, ref := range r.refs() {
+		if err := m.backend.Remove(ctx, ref); err != nil {
+			m.noteBackend(err)
+			m.log.Warn("remove sandbox; trying again later", "sandbox", s.id, "error", err)
+			return fmt.Errorf("remove sandbox: %w", err)
+		}
+	}
+	return m.erase(s)
+}
+
+// turnOut ends every call inside a condemned sandbox and its connection. One
+// that does not go in time loses its container under it.
+func (m *Manager) turnOut(ctx context.Context, s *sandbox) {
+	ctx, cancel := context.WithTimeout(ctx, turnOutTime)
+	defer cancel()
+	inside, _ := s.gate.close(notFound(s.id), gone(s.record().Reason), true, nil)
+	if err := awaitLeft(ctx, inside); err != nil {
+		m.log.Warn("calls do not leave a sandbox that is being destroyed", "sandbox", s.id)
+	}
+	s.currentLink().retire(ctx)
+}
+
+// erase drops a sandbox of which the backend has nothing left.
+func (m *Manager) erase(s *sandbox) error {
+	if err := m.store.remove(s.id); err != nil {
+		m.log.Error("erase record; trying again later", "sandbox", s.id, "error", err)
+		return err
+	}
+	m.forget(s)
+	m.log.Info("sandbox is gone", "sandbox", s.id, "reason", s.record().Reason)
+	return nil
+}
+
+// finishLater runs finish in the background, where it has already failed once
+// or where nobody waits for it.
+func (m *Manager) finishLater(s *sandbox) {
+	m.spawn(func() { _ = m.finish(context.Background(), s) }) // logs by itself
+}
+
+func (s *sandbox) lockForge(ctx context.Context) error {
+	select {
+	case s.forge <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *sandbox) unlockForge() { <-s.forge }

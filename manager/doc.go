@@ -1,0 +1,54 @@
+// Package manager owns sandboxes: what they are, what may be done to them, and
+// when they end. How they exist is a [Backend]'s business; who asks, and in what
+// language, is the doors'.
+//
+// # Rooms
+//
+// Records: record.go (what is known of a sandbox, and what to make of it after
+// a crash), store.go and durable_*.go (on disk), datadir.go (one server at a
+// time), instance.go.
+//
+// Sandboxes in memory: sandbox.go (state and its changes), registry.go (from ID
+// to sandbox, owners apart), reserve.go (the limit), gate.go (who may be inside
+// when), link.go (the shared connection to the guest), visit.go (one call
+// inside: gate, guest, leave), explain.go (what a call is told when things go
+// wrong), refusals.go (the manager's own errors).
+//
+// Life: establish.go and incarnate.go (the path that create, fork and rollback
+// share), destroy.go, expire.go, deadline.go, status.go, reap.go (the sweep
+// behind the timers), reconcile.go and orphan.go (records against the backend).
+//
+// Operations have a file each, named for them: create.go, exec.go,
+// read_file.go, … Arguments are checked in check_*.go, path.go, mode.go.
+//
+// # Invariants
+//
+//   - A record says what is meant before it is done: creating and rolling_back
+//     name what may exist in part, destroying and stale name what must go. So
+//     crash recovery is [recovered] and the sweep, and nothing else.
+//   - A client sees a sandbox from the change to running until its expiry or
+//     the change to destroying, never half of one.
+//   - Create and Remove of the backend never meet for one sandbox: both happen
+//     under its forge.
+//   - What races (renew and expiry, destroy and rollback) is decided inside
+//     [Manager.change] or condemn, by who comes first; the loser is refused.
+//   - An exec reaches the guest at most once.
+//
+// # Locks
+//
+// In this order: gate (no lock is held while inside, only a pass), forge,
+// sandbox.telling, sandbox.changing, Manager.mu, link.mu, sandbox.mu. The last
+// three are never held across I/O. changing is held across a write to disk,
+// telling across one bounded call to the guest, forge across calls to the
+// backend. Nothing global is ever held across any of these.
+//
+// # Adding an operation
+//
+// Give it a file. Check its arguments first, by errors of kind invalid that name
+// the field, its value and what is allowed. Then, for a call into the guest, use
+// [Manager.ask] when it may be made twice and [Manager.do] when not; one that
+// streams takes a visit by enter and leaves it at the end. One that excludes
+// others takes a visit by claim. One that makes or removes things writes a record
+// first, and teaches [recovered] or the sweep what to do when it is cut off.
+// Then both doors get it.
+package manager

@@ -1,0 +1,101 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// plan is all that is needed to make a sandbox; everything in it is checked.
+type plan struct {
+	Owner  Owner
+	Name   string
+	Spec   Spec
+	TTL    time.Duration // counted from when the sandbox is complete
+	Parent *schemas.SnapshotID
+	// Fill puts content into the empty workspace; nil leaves it so.
+	Fill func(context.Context, Guest) error
+}
+
+// establish makes a sandbox, for Create and Fork. It counts against the limit
+// from the first moment and is seen by clients from the last; whatever goes
+// wrong between, or when the caller goes away, nothing is left behind.
+func (m *Manager) establish(ctx context.Context, p plan) (schemas.Sandbox, error) {
+	v, err := m.announce(ctx, p)
+	if err != nil {
+		return schemas.Sandbox{}, err
+	}
+	if err := m.complete(v, p); err != nil {
+		why := v.explain(err)
+		v.leave()
+		m.abandon(ctx, v.s, err)
+		return schemas.Sandbox{}, why
+	}
+	v.leave()
+	m.log.Info("created sandbox", "sandbox", v.s.id, "image", p.Spec.Image)
+	return v.s.view(), nil
+}
+
+// announce takes a slot and records what is about to be made.
+func (m *Manager) announce(ctx context.Context, p plan) (*visit, error) {
+	now := time.Now()
+	r := record{
+		ID: schemas.NewSandboxID(), Owner: p.Owner, Name: p.Name, State: stateCreating,
+		Spec: p.Spec, Parent: p.Parent, CreatedAt: now, ExpiresAt: now.Add(p.TTL),
+	}
+	r.Current = r.begin()
+	s := newSandbox(r)
+	claim, err := s.gate.claim(ctx, "creation")
+	if err != nil {
+		return nil, err
+	}
+	v := &visit{pass: claim, m: m, s: s}
+	if err := m.admit(s); err != nil {
+		v.leave()
+		return nil, err
+	}
+	if err := m.store.save(r); err != nil {
+		v.leave()
+		m.forget(s)
+		return nil, err
+	}
+	return v, nil
+}
+
+func (m *Manager) complete(v *visit, p plan) error {
+	inc, guest, err := m.incarnate(v.ctx, v.s, v.s.record().Current, p.Spec, p.Fill)
+	if err != nil {
+		return err
+	}
+	m.attach(v.s, inc, guest)
+	err = m.change(v.s, func(r *record) error {
+		if err := context.Cause(v.ctx); err != nil {
+			return err
+		}
+		r.State, r.Current = stateRunning, inc
+		r.CreatedAt = time.Now()
+		r.ExpiresAt = r.CreatedAt.Add(p.TTL)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := m.tellDeadline(v.ctx, v.s, guest); err != nil {
+		return err
+	}
+	return context.Cause(v.ctx)
+}
+
+// abandon removes what a failed creation has made, whether or not its caller is
+// still there.
+func (m *Manager) abandon(ctx context.Context, s *sandbox, why error) {
+	m.log.Warn("create sandbox", "sandbox", s.id, "error", why)
+	m.condemn(s, ReasonDestroyed, func(record) bool { return true })
+	if errors.Is(why, errNameTaken) {
+		_ = m.erase(s) // logs by itself; what has the name is not ours to remove
+		return
+	}
+	_ = m.finish(ctx, s) // logs by itself, and the reaper tries again
+}

@@ -1,0 +1,45 @@
+package manager
+
+import "time"
+
+// armLocked sets the sandbox's timer to its expiry. The reaper's sweep is
+// behind it, for clocks that jump and for removals that fail.
+func (m *Manager) armLocked(s *sandbox) {
+	if s.rec.State != stateRunning && s.rec.State != stateRollingBack {
+		if s.expiry != nil {
+			s.expiry.Stop()
+		}
+		return
+	}
+	left := max(time.Until(s.rec.ExpiresAt), 0)
+	if s.expiry == nil {
+		s.expiry = time.AfterFunc(left, func() { m.spawn(func() { m.expire(s) }) })
+		return
+	}
+	s.expiry.Reset(left)
+}
+
+func (m *Manager) arm(s *sandbox) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.armLocked(s)
+}
+
+func (s *sandbox) stopTimer() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.expiry != nil {
+		s.expiry.Stop()
+	}
+}
+
+// expire destroys a sandbox whose time has come. A timer that fires just as the
+// sandbox is renewed finds it not due, and the renewal has set the next.
+func (m *Manager) expire(s *sandbox) {
+	due := func(r record) bool { return r.State != stateCreating && !time.Now().Before(r.ExpiresAt) }
+	if !m.condemn(s, ReasonExpired, due) {
+		return
+	}
+	m.log.Info("sandbox expired", "sandbox", s.id)
+	m.finishLater(s)
+}

@@ -1,0 +1,109 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// errNameTaken means that what has an incarnation's name in the backend is not
+// ours, and must not be removed.
+var errNameTaken = errors.New("name is taken in the backend")
+
+// incarnate makes one incarnation of a sandbox: image, container and volume, and
+// then fills its workspace. Create, fork and rollback share it. The names must
+// be in the sandbox's record before, since after an error part of it may exist:
+// the caller then has the record say so, and has it removed.
+//
+// It returns inc completed by its image, and a guest that is the caller's.
+func (m *Manager) incarnate(ctx context.Context, s *sandbox, inc incarnation, spec Spec, fill func(context.Context, Guest) error) (incarnation, Guest, error) {
+	if inc.Image.ID == "" {
+		image, err := m.backend.PrepareImage(ctx, spec.Image)
+		if err != nil {
+			return inc, nil, fmt.Errorf("prepare image: %w", err)
+		}
+		inc.Image = image
+	}
+	guest, err := m.create(ctx, s, inc, spec)
+	if err != nil {
+		return inc, nil, err
+	}
+	if fill != nil {
+		if err := fill(ctx, guest); err != nil {
+			guest.Close()
+			return inc, nil, fmt.Errorf("fill workspace: %w", err)
+		}
+	}
+	return inc, guest, nil
+}
+
+// create calls the backend's Create in turn with others.
+func (m *Manager) create(ctx context.Context, s *sandbox, inc incarnation, spec Spec) (Guest, error) {
+	if err := m.making.Acquire(ctx, 1); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	defer m.making.Release(1)
+	if err := s.lockForge(ctx); err != nil {
+		return nil, err
+	}
+	defer s.unlockForge()
+	guest, err := m.backend.Create(ctx, inc.Ref, spec, inc.Image)
+	if isKind(err, KindConflict) {
+		return nil, &Error{Kind: KindInternal, Message: "create container", Cause: fmt.Errorf("%w: %w", errNameTaken, err)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create container: %w", err)
+	}
+	if err := m.tellDeadline(ctx, s, guest); err != nil {
+		guest.Close()
+		return nil, err
+	}
+	return guest, nil
+}
+
+// attach gives a sandbox a new current incarnation to connect to, with the
+// guest that is connected already, and returns the link before it.
+func (m *Manager) attach(s *sandbox, inc incarnation, guest Guest) *link {
+	s.mu.Lock()
+	before := s.link
+	l := newLink(inc, s.rec.Spec)
+	s.link = l
+	s.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.guest = guest
+	m.setStatus(s, l, schemas.StatusRunning)
+	m.watch(s, l, guest)
+	return before
+}
+
+// dropStale removes incarnations that were replaced or given up. What fails
+// stays in the record, and the reaper tries again.
+func (m *Manager) dropStale(ctx context.Context, s *sandbox) error {
+	if err := s.lockForge(ctx); err != nil {
+		return err
+	}
+	defer s.unlockForge()
+	for _, ref := range s.record().Stale {
+		if err := m.backend.Remove(ctx, ref); err != nil {
+			m.noteBackend(err)
+			return fmt.Errorf("remove old incarnation: %w", err)
+		}
+		if err := m.change(s, func(r *record) error { r.forgetStale(ref); return nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *record) forgetStale(gone Ref) {
+	var rest []Ref
+	for _, ref := range r.Stale {
+		if ref != gone {
+			rest = append(rest, ref)
+		}
+	}
+	r.Stale = rest
+}

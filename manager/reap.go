@@ -1,0 +1,60 @@
+package manager
+
+import (
+	"context"
+	"time"
+)
+
+// reapLoop sweeps behind the timers.
+func (m *Manager) reapLoop() {
+	tick := time.NewTicker(m.cfg.ReapInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			m.sweep()
+		case <-m.ctx.Done():
+			return
+		}
+	}
+}
+
+// sweep looks after every sandbox once, each by itself, so that a slow one
+// holds up no other.
+func (m *Manager) sweep() {
+	for _, s := range m.all() {
+		if s.tended.CompareAndSwap(false, true) {
+			if !m.spawn(func() { defer s.tended.Store(false); m.tend(s) }) {
+				s.tended.Store(false)
+			}
+		}
+	}
+}
+
+// tend does what is due for one sandbox: this is all that reconciling a record
+// with the backend takes, at start as at any later time.
+func (m *Manager) tend(s *sandbox) {
+	r := s.record()
+	switch {
+	case r.State == stateCreating:
+		// its creator cleans up
+	case r.State == stateDestroying:
+		_ = m.finish(m.ctx, s) // logs by itself
+	case !time.Now().Before(r.ExpiresAt):
+		m.expire(s)
+	default:
+		m.look(m.ctx, s)
+		m.tendStale(s)
+	}
+}
+
+func (m *Manager) tendStale(s *sandbox) {
+	if len(s.record().Stale) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(m.ctx, cleanupTime)
+	defer cancel()
+	if err := m.dropStale(ctx, s); err != nil {
+		m.log.Warn("remove old incarnation; trying again later", "sandbox", s.id, "error", err)
+	}
+}

@@ -1,0 +1,74 @@
+package manager
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// resyncInterval is how often all is compared with the backend without
+	// any sign that it must be.
+	resyncInterval = 5 * time.Minute
+	// reconcileTime bounds one round.
+	reconcileTime = 2 * time.Minute
+
+	firstBackoff = time.Second
+	lastBackoff  = 15 * time.Second
+)
+
+// reconcileLoop compares records with the backend at the start, when the
+// backend turned out to be away and answers again, and now and then.
+func (m *Manager) reconcileLoop() {
+	tick := time.NewTicker(resyncInterval)
+	defer tick.Stop()
+	for m.reconcileUntilDone() {
+		select {
+		case <-m.wake:
+		case <-tick.C:
+		case <-m.ctx.Done():
+			return
+		}
+	}
+}
+
+// reconcileUntilDone tries until a round succeeds; false means that Close came
+// first. Nothing is forgotten meanwhile: what is to be done is in the records.
+func (m *Manager) reconcileUntilDone() bool {
+	for backoff := firstBackoff; ; backoff = min(2*backoff, lastBackoff) {
+		err := m.reconcile()
+		m.noteAway(err)
+		if err == nil {
+			return true
+		}
+		select {
+		case <-time.After(backoff):
+		case <-m.ctx.Done():
+			return false
+		}
+	}
+}
+
+// reconcile is one round.
+func (m *Manager) reconcile() error {
+	ctx, cancel := context.WithTimeout(m.ctx, reconcileTime)
+	defer cancel()
+	if _, err := m.backend.Probe(ctx); err != nil {
+		return err
+	}
+	m.sweep()
+	return m.RemoveOrphans(ctx)
+}
+
+// noteAway logs when the backend goes away and when it comes back, once each.
+func (m *Manager) noteAway(err error) {
+	away := isKind(err, KindUnavailable)
+	switch was := m.away.Swap(away); {
+	case away && !was && m.ctx.Err() == nil:
+		m.log.Warn("backend does not answer; going on without it and trying again", "error", err)
+	case !away && was:
+		m.log.Info("backend answers again")
+	}
+	if err != nil && !away {
+		m.log.Warn("reconcile; trying again", "error", err)
+	}
+}

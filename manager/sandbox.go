@@ -1,0 +1,111 @@
+package manager
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// sandbox is one sandbox in memory.
+type sandbox struct {
+	id   schemas.SandboxID
+	gate gate
+
+	// forge is held, by a value in it, while something of this sandbox is made
+	// or removed in the backend, so that the two never meet.
+	forge chan struct{}
+
+	// telling orders what the guest is told of the record.
+	telling sync.Mutex
+
+	// changing orders changes of the record, each of which is a write to disk.
+	// It is taken before mu, and mu is never held across I/O.
+	changing sync.Mutex
+
+	mu     sync.Mutex
+	rec    record // as last written
+	link   *link  // to the current incarnation
+	status schemas.Status
+	looked time.Time // when status was last found out
+	expiry *time.Timer
+	execs  int // running now
+
+	tended atomic.Bool // somebody is at it in the background
+}
+
+func newSandbox(r record) *sandbox {
+	s := &sandbox{id: r.ID, forge: make(chan struct{}, 1), status: schemas.StatusStopped}
+	s.rec = r
+	s.link = newLink(r.Current, r.Spec)
+	return s
+}
+
+// record is a copy of the record as last written.
+func (s *sandbox) record() record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rec
+}
+
+func (s *sandbox) currentLink() *link {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.link
+}
+
+// view is the sandbox as its owner sees it.
+func (s *sandbox) view() schemas.Sandbox {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.rec
+	return schemas.Sandbox{
+		ID: r.ID, Name: r.Name, Status: s.status,
+		Image: r.Spec.Image, CPUs: r.Spec.CPUs, MemoryMB: r.Spec.MemoryMB, PidsLimit: r.Spec.PidsLimit,
+		Network: r.Spec.Network, ReadOnlyRootfs: r.Spec.ReadOnlyRootfs,
+		CreatedAt: r.CreatedAt.UTC(), ExpiresAt: r.ExpiresAt.UTC(), SourceSnapshotID: r.Parent,
+	}
+}
+
+// change edits the record, writes it, and only then makes it true in memory.
+// edit sees the latest state and refuses by an error: that is how exactly one
+// of two racing operations wins. It must replace, not write through, what the
+// record points at.
+func (m *Manager) change(s *sandbox, edit func(*record) error) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	r := s.record()
+	if err := edit(&r); err != nil {
+		return err
+	}
+	if err := m.store.save(r); err != nil {
+		return err
+	}
+	m.install(s, r)
+	return nil
+}
+
+// condemn is change for the one edit that must not fail: what is to be
+// destroyed is, even when the disk is too full to write that down first.
+func (m *Manager) condemn(s *sandbox, reason string, due func(record) bool) bool {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	r := s.record()
+	if r.State == stateDestroying || !due(r) {
+		return false
+	}
+	r.State, r.Reason = stateDestroying, reason
+	if err := m.store.save(r); err != nil {
+		m.log.Error("record that a sandbox is to be destroyed", "sandbox", s.id, "error", err)
+	}
+	m.install(s, r)
+	return true
+}
+
+func (m *Manager) install(s *sandbox, r record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rec = r
+	m.armLocked(s)
+}

@@ -1,0 +1,56 @@
+package manager
+
+import (
+	"context"
+	"time"
+)
+
+// spawn runs f in the background, where Close waits for it. After Close has
+// begun nothing new is started, and it returns false.
+func (m *Manager) spawn(f func()) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return false
+	}
+	m.tasks.Go(f)
+	return true
+}
+
+func (m *Manager) awaitTasks(limit time.Duration) bool {
+	done := make(chan struct{})
+	go func() {
+		m.tasks.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+const (
+	// cleanupTime bounds the removal of what an operation has made.
+	cleanupTime = time.Minute
+	// closingCleanupTime bounds it once Close has begun; the next start
+	// finishes the rest.
+	closingCleanupTime = 1500 * time.Millisecond
+)
+
+// outlive is a context for clean-up: it goes on when the caller has gone away,
+// and ends soon after Close has begun.
+func (m *Manager) outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	stop := context.AfterFunc(m.ctx, func() {
+		select {
+		case <-ctx.Done():
+		case <-time.After(closingCleanupTime):
+			cancel()
+		}
+	})
+	return ctx, func() { stop(); cancel() }
+}
