@@ -37,7 +37,7 @@
 // # Locks
 //
 // In this order: gate (no lock is held while inside, only a pass), forge,
-// sandbox.telling, sandbox.changing, Manager.mu, link.mu, sandbox.mu. The last
+// sandbox.telling, sandbox.changing, link.mu, Manager.mu, sandbox.mu. The last
 // three are never held across I/O. changing is held across a write to disk,
 // telling across one bounded call to the guest, forge across calls to the
 // backend. Nothing global is ever held across any of these.

@@ -7,15 +7,6 @@ import (
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
-func (m *Manager) Create(ctx context.Context, o Owner, req schemas.CreateSandboxRequest) (schemas.Sandbox, error) {
-	panic("stub")
-}
-func (m *Manager) List(ctx context.Context, o Owner, p schemas.Page) (schemas.SandboxList, error) {
-	panic("stub")
-}
-func (m *Manager) SetTimeout(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.SetTimeoutRequest) (schemas.Sandbox, error) {
-	panic("stub")
-}
 
 // Exec runs a command and returns its output, capped per stream.
 func (m *Manager) Exec(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.ExecRequest) (schemas.ExecResult, error) {

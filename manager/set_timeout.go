@@ -1,0 +1,53 @@
+package manager
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// SetTimeout gives a sandbox a new time to live, counted from now. Against an
+// expiry at the same moment exactly one wins: the sandbox is renewed, or it is
+// not found.
+func (m *Manager) SetTimeout(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.SetTimeoutRequest) (schemas.Sandbox, error) {
+	ttl, err := m.checkTTL(&req.TimeoutSeconds)
+	if err != nil {
+		return schemas.Sandbox{}, err
+	}
+	s, err := m.find(o, id)
+	if err != nil {
+		return schemas.Sandbox{}, err
+	}
+	err = m.change(s, func(r *record) error {
+		now := time.Now()
+		if !r.live(now) {
+			return notFound(id)
+		}
+		r.ExpiresAt = now.Add(ttl)
+		return nil
+	})
+	if err != nil {
+		return schemas.Sandbox{}, err
+	}
+	m.tellNewDeadline(ctx, s)
+	return s.view(), nil
+}
+
+// tellNewDeadline lets the guest of a running container know. Failing is no
+// harm to the caller: whoever opens the guest next tells it, and a container
+// that stops by its old deadline is started again by its next use.
+func (m *Manager) tellNewDeadline(ctx context.Context, s *sandbox) {
+	if s.view().Status != schemas.StatusRunning {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, deadlineTime)
+	defer cancel()
+	guest, err := m.connect(ctx, s)
+	if err == nil {
+		err = m.tellDeadline(ctx, s, guest)
+	}
+	if err != nil {
+		m.log.Warn("tell guest its new deadline", "sandbox", s.id, "error", err)
+	}
+}
