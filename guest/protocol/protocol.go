@@ -46,6 +46,13 @@ const (
 // Workspace is the directory that a sandbox may write and that snapshots cover.
 const Workspace = "/workspace"
 
+// Exit codes of the guest, which are the container's.
+const (
+	ExitSetup    = 70 // it could not set itself up; standard error says why
+	ExitInput    = 71 // its standard input ended: no server can ever reach it again
+	ExitDeadline = 72 // the deadline passed that a server had set
+)
+
 // Hello is what a guest says of itself.
 type Hello struct {
 	Version int       `json:"version"`

@@ -1,0 +1,176 @@
+package guest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
+)
+
+// exec serves PathExec: it runs one command to its end.
+func (g *guest) exec(w http.ResponseWriter, r *http.Request) error {
+	var params protocol.ExecParams
+	if err := decodeParams(r, &params); err != nil {
+		return err
+	}
+	if len(params.Argv) == 0 {
+		return &protocol.Error{Code: protocol.ErrInvalid, Message: "argv is empty"}
+	}
+	if err := g.execs.try(); err != nil {
+		return err
+	}
+	defer g.execs.release()
+
+	e := &execution{guest: g, params: params, out: newFrameWriter(w), began: time.Now(), kills: g.oom.kills()}
+	defer e.out.close()
+	result, err := e.run(r)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	return e.out.write(protocol.Result, append(make([]byte, protocol.FrameHeaderSize), text...))
+}
+
+// execution is one command on its way.
+type execution struct {
+	guest  *guest
+	params protocol.ExecParams
+	out    *frameWriter
+	began  time.Time
+	kills  int64 // OOM kills in the sandbox before
+
+	process        *process
+	stdout, stderr *outlet
+	timedOut       bool
+}
+
+func (e *execution) run(r *http.Request) (result protocol.ExecResult, err error) {
+	streams, err := openStreams(e.params.HasStdin)
+	if err != nil {
+		return result, err
+	}
+	err = e.start(r.Context(), streams)
+	streams.closeChildEnds()
+	if err != nil {
+		streams.closeOwnEnds()
+		return e.explain(err)
+	}
+	e.stdout = newOutlet(streams.stdout, protocol.Stdout, e.params.MaxStdout, e.out)
+	e.stderr = newOutlet(streams.stderr, protocol.Stderr, e.params.MaxStderr, e.out)
+	if streams.stdin != nil {
+		go feed(streams.stdin, r.Body)
+		defer streams.stdin.close()
+	}
+	if err := e.wait(r.Context()); err != nil {
+		e.abandon()
+		return result, err
+	}
+	return e.drain()
+}
+
+// start starts the command, unless a snapshot holds the sandbox still.
+func (e *execution) start(ctx context.Context, s *streams) error {
+	leave, err := e.guest.gate.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	e.began = time.Now()
+	e.process, err = e.guest.spawner.start(&launch{
+		argv:  e.params.Argv,
+		env:   e.params.Env,
+		dir:   string(e.params.Dir),
+		files: s.child,
+	})
+	return err
+}
+
+// explain turns a command that could not be run into what a shell makes of it.
+func (e *execution) explain(err error) (protocol.ExecResult, error) {
+	var n *notRun
+	if !errors.As(err, &n) {
+		return protocol.ExecResult{}, err
+	}
+	text := []byte(n.message + "\n")
+	total := int64(len(text))
+	if limit := e.params.MaxStderr; limit >= 0 {
+		text = text[:min(total, limit)]
+	}
+	err = e.out.write(protocol.Stderr, append(make([]byte, protocol.FrameHeaderSize), text...))
+	return protocol.ExecResult{ExitCode: n.code, StderrBytes: total, Duration: time.Since(e.began)}, err
+}
+
+// wait lasts until the command has ended, by itself or at its timeout. The
+// caller going away kills it, too, and is an error.
+func (e *execution) wait(ctx context.Context) error {
+	var timeout <-chan time.Time
+	if e.params.Timeout > 0 {
+		timer := time.NewTimer(time.Until(e.began.Add(e.params.Timeout)))
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	select {
+	case <-e.process.ended:
+		return nil
+	case <-timeout:
+		e.timedOut = true
+		e.kill()
+		return nil
+	case <-ctx.Done():
+		e.kill()
+		return ctx.Err()
+	}
+}
+
+// kill ends the command and all it started, and waits a little for its status.
+func (e *execution) kill() {
+	e.guest.killTree(e.process)
+	timer := time.NewTimer(killPatience)
+	defer timer.Stop()
+	select {
+	case <-e.process.ended:
+	case <-timer.C: // stuck in the kernel; reported as killed all the same
+	}
+}
+
+// abandon lets go of the output: the readers go on into nothing.
+func (e *execution) abandon() {
+	e.stdout.abandon()
+	e.stderr.abandon()
+}
+
+// drain delivers what is left of the output and makes the result.
+func (e *execution) drain() (result protocol.ExecResult, err error) {
+	e.stdout.leaderEnded()
+	e.stderr.leaderEnded()
+	err = errors.Join(<-e.stdout.drained, <-e.stderr.drained)
+	result = protocol.ExecResult{
+		TimedOut:    e.timedOut,
+		StdoutBytes: e.stdout.total.Load(),
+		StderrBytes: e.stderr.total.Load(),
+		Duration:    time.Since(e.began),
+	}
+	result.ExitCode, result.Signal = e.status()
+	result.OOMKilled = e.guest.oom.blames(e.kills, e.process, result.ExitCode, e.timedOut)
+	return result, err
+}
+
+// status is the exit code in a shell's terms, and the name of the signal.
+func (e *execution) status() (code int, signal string) {
+	if e.timedOut {
+		return 128 + int(unix.SIGKILL), "SIGKILL"
+	}
+	s := e.process.status
+	if !s.Signaled() {
+		return s.ExitStatus(), ""
+	}
+	return 128 + int(s.Signal()), signalName(s.Signal())
+}

@@ -1,0 +1,5 @@
+package guest
+
+import "net/http"
+
+func (g *guest) fileRoutes(mux *http.ServeMux) {}

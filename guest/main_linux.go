@@ -1,0 +1,78 @@
+package guest
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
+)
+
+// Main runs the guest on the process's standard input and output. It does not
+// return: the process exits with one of protocol's Exit codes.
+func Main() {
+	g, err := start(protocol.Workspace)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "start guest:", err)
+		os.Exit(protocol.ExitSetup)
+	}
+	g.pump()
+	os.Exit(protocol.ExitInput)
+}
+
+// guest is the whole process. Parts that keep state have a type of their own.
+type guest struct {
+	started   time.Time
+	workspace string
+
+	input   *os.File
+	output  *output
+	server  *server
+	table   *table   // running commands, and the reaper
+	spawner *spawner // starts commands
+	marks   *marker  // tells a command's descendants from others
+	oom     *oomMeter
+	execs   slots // commands that run
+	calls   slots // file and archive calls under way
+	disk    slots // … of which so many may be inside the kernel
+	gate    *gate // closed while a snapshot needs the sandbox to hold still
+	expiry  expiry
+}
+
+// start prepares the process. The order matters: files under /proc/self are
+// opened while it is still dumpable, threads are made while the process limit
+// has room, and the spawner takes its thread last.
+func start(workspace string) (*guest, error) {
+	g := &guest{
+		started:   time.Now(),
+		workspace: workspace,
+		table:     newTable(),
+		oom:       openOOMMeter(),
+		execs:     newSlots(maxExecs),
+		calls:     newSlots(maxFileCalls),
+		disk:      newSlots(maxDiskCalls),
+		gate:      newGate(),
+	}
+	adjust := openOOMScore()
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("become non-dumpable: %w", err)
+	}
+	boundMemory(g.oom.limit)
+	ignoreSignals()
+	becomeReaper(g.table)
+	startThreads()
+	g.marks = newMarker()
+	g.spawner = startSpawner(g.table, g.marks, adjust)
+	g.input = pollable(0, "stdin")
+	g.output = &output{file: pollable(1, "stdout")}
+	g.server = newServer(g)
+	return g, nil
+}
+
+// pollable makes a File that waits in the poller instead of blocking a thread.
+func pollable(fd int, name string) *os.File {
+	unix.SetNonblock(fd, true)
+	return os.NewFile(uintptr(fd), name)
+}

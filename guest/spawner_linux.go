@@ -1,0 +1,78 @@
+package guest
+
+import (
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// niceness of commands, so that a busy loop inside leaves the guest its share.
+const niceness = 5
+
+// spawner starts every command from one OS thread, which alone is niced; what
+// it forks inherits that. Serial starts cost nothing: a fork holds locks that
+// make it serial anyway.
+type spawner struct {
+	launches chan *launch
+	table    *table
+	marks    *marker
+	adjust   *oomScore
+}
+
+// launch is one request to the spawner.
+type launch struct {
+	argv  []string
+	env   []string
+	dir   string
+	files [3]int // standard streams, the child's ends
+
+	process *process
+	err     error
+	done    chan struct{}
+}
+
+func startSpawner(t *table, marks *marker, adjust *oomScore) *spawner {
+	s := &spawner{launches: make(chan *launch), table: t, marks: marks, adjust: adjust}
+	go s.serve()
+	return s
+}
+
+// start runs l and waits until its program has been entered, or could not be.
+func (s *spawner) start(l *launch) (*process, error) {
+	l.done = make(chan struct{})
+	s.launches <- l
+	<-l.done
+	return l.process, l.err
+}
+
+func (s *spawner) serve() {
+	runtime.LockOSThread()
+	unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // 0: this thread only
+	for l := range s.launches {
+		l.process, l.err = s.launch(l)
+		close(l.done)
+	}
+}
+
+func (s *spawner) launch(l *launch) (*process, error) {
+	path, err := lookup(l.argv[0], l.dir, l.env)
+	if err != nil {
+		return nil, err
+	}
+	mark := s.marks.next()
+	p, err := s.table.start(mark, func() (int, error) {
+		defer s.adjust.raise()()
+		defer s.marks.set(mark)()
+		return syscall.ForkExec(path, l.argv, &syscall.ProcAttr{
+			Dir:   l.dir,
+			Env:   s.marks.environment(l.env, mark),
+			Files: []uintptr{uintptr(l.files[0]), uintptr(l.files[1]), uintptr(l.files[2])},
+			Sys:   &syscall.SysProcAttr{Setsid: true},
+		})
+	})
+	if err != nil {
+		return nil, execError(l.argv[0], err)
+	}
+	return p, nil
+}
