@@ -3,6 +3,8 @@ package schemas
 import (
 	"encoding/json"
 	"errors"
+
+	"github.com/invopop/jsonschema"
 )
 
 // Command is either a shell command line (JSON string, run with /bin/sh -c) or
@@ -24,6 +26,14 @@ func (c *Command) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// JSONSchema shows the REST form. Tools have two fields instead: see [ExecArgs].
+func (Command) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+		{Type: "string", Description: "Run with /bin/sh -c."},
+		{Type: "array", Items: &jsonschema.Schema{Type: "string"}, Description: "Run as is, without a shell."},
+	}}
+}
+
 // MarshalJSON is the reverse of UnmarshalJSON.
 func (c Command) MarshalJSON() ([]byte, error) {
 	if len(c.Argv) > 0 {
@@ -42,16 +52,24 @@ const (
 	EncodingBase64 Encoding = "base64"
 )
 
+// Validate knows the encodings; [Decode] asks.
+func (e Encoding) Validate() error {
+	if e != EncodingUTF8 && e != EncodingBase64 {
+		return errors.New(`must be "utf-8" or "base64"`)
+	}
+	return nil
+}
+
 // ExecRequest runs one command in a sandbox.
 type ExecRequest struct {
 	Command        Command           `json:"command"`
-	Workdir        string            `json:"workdir,omitempty"`
-	Env            map[string]string `json:"env,omitempty"`
-	TimeoutSeconds *float64          `json:"timeout_seconds,omitempty"`
-	Stdin          *string           `json:"stdin,omitempty"`
-	StdinBase64    *string           `json:"stdin_base64,omitempty"`
-	Encoding       Encoding          `json:"encoding,omitempty"`
-	MaxOutputBytes *int64            `json:"max_output_bytes,omitempty"`
+	Workdir        string            `json:"workdir,omitempty" jsonschema_description:"Directory to run in. Default /workspace."`
+	Env            map[string]string `json:"env,omitempty" jsonschema_description:"Environment variables for this command, over the sandbox's own."`
+	TimeoutSeconds *float64          `json:"timeout_seconds,omitempty" jsonschema:"exclusiveMinimum=0" jsonschema_description:"After this long the command and all it started are killed. Default 60; fractions are allowed."`
+	Stdin          *string           `json:"stdin,omitempty" jsonschema_description:"Text for standard input. Without it the command reads end of file at once."`
+	StdinBase64    *string           `json:"stdin_base64,omitempty" jsonschema_description:"Bytes for standard input, instead of stdin."`
+	Encoding       Encoding          `json:"encoding,omitempty" jsonschema:"enum=utf-8,enum=base64" jsonschema_description:"How output is written into JSON. utf-8 (the default) replaces invalid bytes by U+FFFD; base64 keeps every byte."`
+	MaxOutputBytes *int64            `json:"max_output_bytes,omitempty" jsonschema:"minimum=0" jsonschema_description:"Most bytes kept of each stream; it can only lower the server's own cap."`
 }
 
 // ExecExit is how a command ended.
@@ -69,17 +87,17 @@ type ExecExit struct {
 type ExecResult struct {
 	Stdout          string   `json:"stdout"`
 	Stderr          string   `json:"stderr"`
-	ExitCode        int      `json:"exit_code"`
-	Signal          *string  `json:"signal"`
-	TimedOut        bool     `json:"timed_out"`
-	OOMKilled       bool     `json:"oom_killed"`
-	Truncated       bool     `json:"truncated"`
+	ExitCode        int      `json:"exit_code" jsonschema_description:"As in a shell: 126 not executable, 127 not found, 128+n ended by signal n."`
+	Signal          *string  `json:"signal" jsonschema_description:"Name of the signal that ended the command, as SIGKILL."`
+	TimedOut        bool     `json:"timed_out" jsonschema_description:"Whether it was killed because its timeout passed."`
+	OOMKilled       bool     `json:"oom_killed" jsonschema_description:"Whether a process of it was killed for lack of memory."`
+	Truncated       bool     `json:"truncated" jsonschema_description:"Whether stdout or stderr is not all there."`
 	StdoutTruncated bool     `json:"stdout_truncated"`
 	StderrTruncated bool     `json:"stderr_truncated"`
-	StdoutBytes     int64    `json:"stdout_bytes"`
-	StderrBytes     int64    `json:"stderr_bytes"`
+	StdoutBytes     int64    `json:"stdout_bytes" jsonschema_description:"Bytes the command wrote, kept or not."`
+	StderrBytes     int64    `json:"stderr_bytes" jsonschema_description:"Bytes the command wrote, kept or not."`
 	DurationMS      int64    `json:"duration_ms"`
-	Encoding        Encoding `json:"encoding"`
+	Encoding        Encoding `json:"encoding" jsonschema:"enum=utf-8,enum=base64"`
 }
 
 // Stream names one of a command's output streams.

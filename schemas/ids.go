@@ -29,7 +29,7 @@ func NewSnapshotID() SnapshotID { return SnapshotID(snapshotPrefix + randomHex()
 // never be taken for a path or a container name.
 func ParseSandboxID(s string) (SandboxID, error) {
 	if !hasIDShape(s, sandboxPrefix) {
-		return "", fmt.Errorf("sandbox ID must be %q and %d hex digits", sandboxPrefix, idDigits)
+		return "", fmt.Errorf("must be a sandbox ID: %q and %d lower-case hex digits", sandboxPrefix, idDigits)
 	}
 	return SandboxID(s), nil
 }
@@ -37,9 +37,21 @@ func ParseSandboxID(s string) (SandboxID, error) {
 // ParseSnapshotID accepts exactly the shape of a snapshot ID.
 func ParseSnapshotID(s string) (SnapshotID, error) {
 	if !hasIDShape(s, snapshotPrefix) {
-		return "", fmt.Errorf("snapshot ID must be %q and %d hex digits", snapshotPrefix, idDigits)
+		return "", fmt.Errorf("must be a snapshot ID: %q and %d lower-case hex digits", snapshotPrefix, idDigits)
 	}
 	return SnapshotID(s), nil
+}
+
+// Validate tells whether the ID has its shape; [Decode] asks.
+func (id SandboxID) Validate() error {
+	_, err := ParseSandboxID(string(id))
+	return err
+}
+
+// Validate tells whether the ID has its shape; [Decode] asks.
+func (id SnapshotID) Validate() error {
+	_, err := ParseSnapshotID(string(id))
+	return err
 }
 
 func hasIDShape(s, prefix string) bool {

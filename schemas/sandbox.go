@@ -18,14 +18,14 @@ const (
 // CreateSandboxRequest asks for a new sandbox. Every field is optional; nil
 // means the server's default.
 type CreateSandboxRequest struct {
-	Name           string            `json:"name,omitempty" jsonschema_description:"A label for people; need not be unique. At most 128 characters."`
+	Name           string            `json:"name,omitempty" jsonschema:"maxLength=128" jsonschema_description:"A label for people; need not be unique. At most 128 characters."`
 	Image          string            `json:"image,omitempty" jsonschema_description:"Container image to run. Leave it out for the server's default image."`
-	CPUs           *float64          `json:"cpus,omitempty" jsonschema_description:"CPU limit in cores; fractions are allowed."`
-	MemoryMB       *int64            `json:"memory_mb,omitempty" jsonschema_description:"Memory limit in MiB, at least 16."`
-	PidsLimit      *int64            `json:"pids_limit,omitempty" jsonschema_description:"Limit of processes and threads, at least 32."`
-	Network        *bool             `json:"network,omitempty" jsonschema_description:"Whether the sandbox may reach a network. Off by default."`
-	ReadOnlyRootfs *bool             `json:"read_only_rootfs,omitempty" jsonschema_description:"Whether everything but /workspace and /tmp is read-only. On by default."`
-	TimeoutSeconds *int64            `json:"timeout_seconds,omitempty" jsonschema_description:"Time to live in seconds, counted from now; then the sandbox is destroyed."`
+	CPUs           *float64          `json:"cpus,omitempty" jsonschema:"exclusiveMinimum=0" jsonschema_description:"CPU limit in cores; fractions are allowed. Default 1."`
+	MemoryMB       *int64            `json:"memory_mb,omitempty" jsonschema:"minimum=16" jsonschema_description:"Memory limit in MiB. Default 512."`
+	PidsLimit      *int64            `json:"pids_limit,omitempty" jsonschema:"minimum=32" jsonschema_description:"Limit of processes and threads. Default 256."`
+	Network        *bool             `json:"network,omitempty" jsonschema_description:"Whether the sandbox may reach a network. Default false."`
+	ReadOnlyRootfs *bool             `json:"read_only_rootfs,omitempty" jsonschema_description:"Whether everything but /workspace and /tmp is read-only. Default true."`
+	TimeoutSeconds *int64            `json:"timeout_seconds,omitempty" jsonschema:"minimum=1" jsonschema_description:"Time to live in seconds, counted from now; then the sandbox is destroyed. Default 900."`
 	Env            map[string]string `json:"env,omitempty" jsonschema_description:"Environment variables that every command in the sandbox sees."`
 }
 
@@ -54,7 +54,7 @@ type SandboxList struct {
 
 // SetTimeoutRequest gives a sandbox a new time to live, counted from now.
 type SetTimeoutRequest struct {
-	TimeoutSeconds int64 `json:"timeout_seconds" jsonschema_description:"New time to live in seconds, counted from now."`
+	TimeoutSeconds int64 `json:"timeout_seconds" jsonschema:"minimum=1" jsonschema_description:"New time to live in seconds, counted from now."`
 }
 
 // Page selects part of a list. The zero value is the first page of default size.

@@ -4,9 +4,9 @@ import "time"
 
 // SnapshotRequest saves a sandbox's /workspace.
 type SnapshotRequest struct {
-	Name string `json:"name,omitempty" jsonschema_description:"A label for people; need not be unique. At most 128 characters."`
+	Name string `json:"name,omitempty" jsonschema:"maxLength=128" jsonschema_description:"A label for people; need not be unique. At most 128 characters."`
 	// Pause stops the sandbox's other processes while the tar is made; nil is true.
-	Pause *bool `json:"pause,omitempty" jsonschema_description:"Whether running processes are paused while the snapshot is taken. On by default."`
+	Pause *bool `json:"pause,omitempty" jsonschema_description:"Whether running processes are paused while the snapshot is taken. Default true."`
 }
 
 // Snapshot is a saved /workspace. It outlives the sandbox it came from.
@@ -31,18 +31,18 @@ type SnapshotList struct {
 
 // RollbackRequest puts a sandbox back to a snapshot.
 type RollbackRequest struct {
-	SnapshotID SnapshotID `json:"snapshot_id"`
+	SnapshotID SnapshotID `json:"snapshot_id" jsonschema_description:"The snapshot to go back to."`
 }
 
 // ForkRequest makes sandboxes from a snapshot; nil fields are the source's.
 type ForkRequest struct {
-	Count          *int              `json:"count,omitempty" jsonschema_description:"How many sandboxes to make, 1 to 20."`
-	Name           string            `json:"name,omitempty" jsonschema_description:"A label for the new sandboxes."`
-	TimeoutSeconds *int64            `json:"timeout_seconds,omitempty" jsonschema_description:"Time to live of each new sandbox in seconds."`
-	Network        *bool             `json:"network,omitempty"`
-	CPUs           *float64          `json:"cpus,omitempty"`
-	MemoryMB       *int64            `json:"memory_mb,omitempty"`
-	PidsLimit      *int64            `json:"pids_limit,omitempty"`
+	Count          *int              `json:"count,omitempty" jsonschema:"minimum=1,maximum=20" jsonschema_description:"How many sandboxes to make. Default 1."`
+	Name           string            `json:"name,omitempty" jsonschema:"maxLength=128" jsonschema_description:"A label for the new sandboxes."`
+	TimeoutSeconds *int64            `json:"timeout_seconds,omitempty" jsonschema:"minimum=1" jsonschema_description:"Time to live of each new sandbox in seconds, counted from now."`
+	Network        *bool             `json:"network,omitempty" jsonschema_description:"Whether the new sandboxes may reach a network. Default: as the source."`
+	CPUs           *float64          `json:"cpus,omitempty" jsonschema:"exclusiveMinimum=0" jsonschema_description:"CPU limit in cores. Default: as the source."`
+	MemoryMB       *int64            `json:"memory_mb,omitempty" jsonschema:"minimum=16" jsonschema_description:"Memory limit in MiB. Default: as the source."`
+	PidsLimit      *int64            `json:"pids_limit,omitempty" jsonschema:"minimum=32" jsonschema_description:"Limit of processes and threads. Default: as the source."`
 	Env            map[string]string `json:"env,omitempty" jsonschema_description:"Environment variables added to the source's."`
 }
 

@@ -1,0 +1,32 @@
+// Package tools is the door for language models: the manager's operations as MCP
+// tools, and MCP over standard input and output.
+//
+// A model sees nothing of a tool but its name, title, description, schemas and
+// results, so these are the user interface, and tests freeze them. A handler is
+// a door, not a room: it gets decoded arguments, calls the manager, and says
+// what came of it. What all of them need is done once around them ([define]):
+//
+//   - Arguments are decoded strictly; mistakes name the field.
+//   - A call that cannot be done is a result with isError, whose text has code,
+//     message and hint, so that the model can act on it. A command that exits
+//     with 3 was done: that is an ordinary result. JSON-RPC errors are left to
+//     requests that no model wrote.
+//   - structuredContent holds everything that matters, because some clients
+//     show their model nothing else; text says it again, for those that show
+//     only text. Both together stay below what clients cut off (limits.go).
+//   - A panic is logged and answered as internal_error.
+//
+// The transport puts two things into the context of a call: whose call it is
+// ([WithOwner]; without it every call fails) and how to send notifications that
+// the response cannot overtake ([WithNotifier]).
+//
+// # Adding a tool
+//
+//   - Arguments and results: types in package schemas; REST names and shapes.
+//   - A file named for the tool, with one variable made by [define]: the first
+//     sentence of the description says it all, the rest what a model would get
+//     wrong; all four hints are decided on purpose.
+//   - A line in [all].
+//   - A test that calls it with a good, a bad and a missing argument.
+//   - go test ./tools -update, and a look at what changed under testdata.
+package tools

@@ -1,0 +1,48 @@
+package tools
+
+import (
+	"context"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+var execTool = define(about{
+	Name:  "exec",
+	Title: "Run a command",
+	Description: `Runs a command in a sandbox, waits for it to end, and returns exit_code, stdout and stderr.
+
+- command is a shell command line (/bin/sh -c: pipes, &&, $VARS work; it is not bash unless you run bash -c). argv instead runs one program without a shell, so nothing needs quoting.
+- Every call is a new process in /workspace: cd and export do not carry over to the next call, files do. Use "cd dir && …", or workdir and env.
+- A non-zero exit_code is an ordinary result. Read stderr and go on.
+- The command is killed, with all it started, after timeout_seconds (default 60; timed_out is then true and the output up to there is returned). Give more for installs, builds and test suites.
+- Standard input is empty unless stdin is given: a program that asks questions gets end of file, so use flags like -y.
+- To leave a server running, start it in the background: "nohup server >server.log 2>&1 &". It ends with the sandbox, and on rollback.
+- stdout and stderr keep 30 000 bytes each by default, less when both are long: the start and the end, with one line in the middle saying how much is missing. For more, redirect into a file and read parts of it, or filter with grep, head or tail. stdout_bytes and stderr_bytes are the true sizes.
+- Runs without root. Only /workspace and /tmp are writable. Without network: true at sandbox_create there is no network, so downloads fail at once.
+- Calls at the same time in one sandbox are independent of each other.`,
+	Hints:     hints{Destructive: true, OpenWorld: true},
+	MaxResult: maxResultChars,
+}, runExec)
+
+func runExec(ctx context.Context, c *call, in schemas.ExecArgs) (schemas.ExecResult, string, error) {
+	limit, err := within("max_output_bytes", in.MaxOutputBytes, defaultStreamBytes, 0, maxStreamBytes)
+	if err != nil {
+		return schemas.ExecResult{}, "", err
+	}
+	req, err := in.Request()
+	if err != nil {
+		return schemas.ExecResult{}, "", err
+	}
+	out := newOutput(int(limit), in.Encoding)
+	p := c.startProgress(ctx)
+	defer p.close()
+	exit, err := c.ExecStream(ctx, c.owner, in.SandboxID, req, func(s schemas.Stream, chunk []byte) error {
+		out.add(s, chunk)
+		p.output(s, chunk)
+		return nil
+	})
+	if err != nil {
+		return schemas.ExecResult{}, "", err
+	}
+	return out.result(exit), out.text(exit), nil
+}

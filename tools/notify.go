@@ -1,0 +1,53 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// A Notifier sends a notification that belongs to the request in ctx, on that
+// request's own stream, such that the response cannot overtake it. mcp-go's own
+// way goes through a channel that all requests of a session share, which delays,
+// loses and misroutes notifications; so each transport brings one of its own.
+type Notifier func(ctx context.Context, method string, params map[string]any) error
+
+type notifierKey struct{}
+
+// WithNotifier gives the calls under ctx their way to notify.
+func WithNotifier(ctx context.Context, n Notifier) context.Context {
+	return context.WithValue(ctx, notifierKey{}, n)
+}
+
+func notify(ctx context.Context, method string, params map[string]any) error {
+	if n, ok := ctx.Value(notifierKey{}).(Notifier); ok {
+		return n(ctx, method, params)
+	}
+	return server.ServerFromContext(ctx).SendNotificationToClient(ctx, method, params)
+}
+
+// Notification is the message of a [Notifier], ready to be encoded.
+func Notification(method string, params map[string]any) mcp.JSONRPCNotification {
+	return mcp.JSONRPCNotification{
+		JSONRPC: mcp.JSONRPC_VERSION,
+		Notification: mcp.Notification{
+			Method: method,
+			Params: mcp.NotificationParams{AdditionalFields: params},
+		},
+	}
+}
+
+// lineNotifier writes notifications to the writer that responses go through.
+func lineNotifier(w io.Writer) Notifier {
+	return func(_ context.Context, method string, params map[string]any) error {
+		b, err := json.Marshal(Notification(method, params))
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append(b, '\n'))
+		return err
+	}
+}

@@ -1,0 +1,39 @@
+package tools
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// when is a time as a model can use it: it cannot tell what time it is now.
+func when(t time.Time) string {
+	left := time.Until(t).Round(time.Second)
+	if left < 0 {
+		left = 0
+	}
+	return fmt.Sprintf("%s (in %d s)", t.UTC().Format(time.RFC3339), int(left.Seconds()))
+}
+
+func label(name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%q)", name)
+}
+
+// listText is one line an entry.
+func listText[T any](what string, entries []T, next string, line func(T) string) string {
+	if len(entries) == 0 && next == "" {
+		return "no " + what
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s", len(entries), what)
+	for _, e := range entries {
+		b.WriteString("\n" + line(e))
+	}
+	if next != "" {
+		fmt.Fprintf(&b, "\nThere are more: pass cursor %q.", next)
+	}
+	return b.String()
+}
