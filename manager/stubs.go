@@ -2,56 +2,9 @@ package manager
 
 import (
 	"context"
-	"io"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
-
-
-// Exec runs a command and returns its output, capped per stream.
-func (m *Manager) Exec(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.ExecRequest) (schemas.ExecResult, error) {
-	panic("stub")
-}
-
-// ExecStream runs a command and hands over raw output as it arrives; emit may block (back-pressure). No cap.
-func (m *Manager) ExecStream(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.ExecRequest, emit func(schemas.Stream, []byte) error) (schemas.ExecExit, error) {
-	panic("stub")
-}
-
-// Paths are raw bytes, absolute or relative to /workspace.
-func (m *Manager) ReadFile(ctx context.Context, o Owner, id schemas.SandboxID, path string, offset, length int64) (schemas.FileInfo, io.ReadCloser, error) {
-	panic("stub")
-}
-func (m *Manager) StatFile(ctx context.Context, o Owner, id schemas.SandboxID, path string) (schemas.FileInfo, error) {
-	panic("stub")
-}
-
-// WriteFile: mode is octal text, empty for the default rule.
-func (m *Manager) WriteFile(ctx context.Context, o Owner, id schemas.SandboxID, path, mode string, content io.Reader) (schemas.FileInfo, error) {
-	panic("stub")
-}
-func (m *Manager) ListFiles(ctx context.Context, o Owner, id schemas.SandboxID, path string, p schemas.Page) (schemas.FileList, error) {
-	panic("stub")
-}
-func (m *Manager) Mkdir(ctx context.Context, o Owner, id schemas.SandboxID, path string) (schemas.FileInfo, error) {
-	panic("stub")
-}
-func (m *Manager) MoveFile(ctx context.Context, o Owner, id schemas.SandboxID, from, to string) (schemas.FileInfo, error) {
-	panic("stub")
-}
-func (m *Manager) DeleteFile(ctx context.Context, o Owner, id schemas.SandboxID, path string, recursive bool) error {
-	panic("stub")
-}
-
-// ReadArchive streams a plain tar of a directory to w.
-func (m *Manager) ReadArchive(ctx context.Context, o Owner, id schemas.SandboxID, path string, w io.Writer) error {
-	panic("stub")
-}
-
-// WriteArchive extracts a plain tar into a directory of the workspace.
-func (m *Manager) WriteArchive(ctx context.Context, o Owner, id schemas.SandboxID, path string, r io.Reader) error {
-	panic("stub")
-}
 
 func (m *Manager) Snapshot(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.SnapshotRequest) (schemas.Snapshot, error) {
 	panic("stub")

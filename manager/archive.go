@@ -1,0 +1,38 @@
+package manager
+
+import (
+	"context"
+	"io"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// maxArchiveFiles bounds what one tar may make: files cost the host's kernel
+// memory and inodes even when they are empty.
+const maxArchiveFiles = 1 << 20
+
+// ReadArchive streams a plain tar of a directory to w. After an error what was
+// written is of no use.
+func (m *Manager) ReadArchive(ctx context.Context, o Owner, id schemas.SandboxID, path string, w io.Writer) error {
+	clean, err := cleanPath("path", path)
+	if err != nil {
+		return err
+	}
+	return m.do(ctx, o, id, func(ctx context.Context, g Guest) error {
+		_, err := g.Pack(ctx, PackOptions{Path: clean, MaxBytes: m.cfg.MaxSnapshotBytes}, w)
+		return err
+	})
+}
+
+// WriteArchive extracts a plain tar into a directory of the workspace, over what
+// is there. After an error part of it may have been extracted.
+func (m *Manager) WriteArchive(ctx context.Context, o Owner, id schemas.SandboxID, path string, r io.Reader) error {
+	clean, err := workspacePath("path", path)
+	if err != nil {
+		return err
+	}
+	return m.do(ctx, o, id, func(ctx context.Context, g Guest) error {
+		_, err := g.Unpack(ctx, UnpackOptions{Path: clean, MaxBytes: m.cfg.MaxSnapshotBytes, MaxFiles: maxArchiveFiles}, r)
+		return err
+	})
+}

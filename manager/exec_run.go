@@ -1,0 +1,125 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// emitter takes a command's output.
+type emitter = func(schemas.Stream, []byte) error
+
+const (
+	// reportTime is how long after a command's timeout its end must have been
+	// reported; killing and draining are done within a second of it.
+	reportTime = 5 * time.Second
+	// killTime is how long the guest may take to report a cancelled command.
+	killTime = 3 * time.Second
+)
+
+var errSilent = errors.New("the guest did not report the command's end")
+
+// run runs a command in the guest and does not trust it to come back: a guest
+// that reports neither end nor output is given up, and its connection with it.
+func (v *visit) run(c Command, emit emitter) (Exit, error) {
+	ctx, cancel := context.WithCancelCause(v.ctx)
+	defer cancel(nil)
+	p := &pump{emit: emit, guestTurn: time.Now()}
+	type outcome struct {
+		exit Exit
+		err  error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		exit, err := v.guest.Exec(ctx, c, p.put)
+		done <- outcome{exit, err}
+	}()
+	overdue := time.NewTimer(c.Timeout + reportTime)
+	defer overdue.Stop()
+	ended := ctx.Done()
+	for {
+		select {
+		case o := <-done:
+			return o.exit, o.err
+		case <-ended:
+			ended = nil // once; from here on the kill must be reported
+			overdue.Reset(killTime)
+			continue
+		case <-overdue.C:
+		}
+		if rest := p.rest(ended == nil); rest > 0 {
+			overdue.Reset(rest)
+			continue
+		}
+		p.stop()
+		v.s.currentLink().drop(v.guest)
+		if err := context.Cause(v.ctx); err != nil {
+			return Exit{}, err
+		}
+		return Exit{}, silent()
+	}
+}
+
+func silent() *Error {
+	return &Error{
+		Kind: KindBackend, Cause: errSilent, Retryable: true,
+		Message: "the sandbox did not report how the command ended, long after its timeout",
+		Hint:    "The sandbox may be overloaded or paused. Check what the command has done before repeating it; if this goes on, roll back or destroy the sandbox.",
+	}
+}
+
+// pump hands output on, and knows whose turn it is: while the receiver blocks,
+// the guest cannot be blamed for being late.
+type pump struct {
+	emit    emitter
+	sending sync.Mutex // held while the receiver has the chunk
+
+	mu        sync.Mutex
+	blocked   bool      // the receiver has a chunk now
+	guestTurn time.Time // since when it has not
+	stopped   bool
+}
+
+func (p *pump) put(s schemas.Stream, chunk []byte) error {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	if !p.turn(true) {
+		return errSilent
+	}
+	defer p.turn(false)
+	return p.emit(s, chunk)
+}
+
+func (p *pump) turn(blocked bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.blocked, p.guestTurn = blocked, time.Now()
+	return !p.stopped
+}
+
+// rest is how much longer the guest may be silent; killed when it has nothing
+// left to send.
+func (p *pump) rest(killed bool) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.blocked {
+		return reportTime
+	}
+	if killed {
+		return 0
+	}
+	return time.Until(p.guestTurn.Add(reportTime))
+}
+
+// stop makes sure that the receiver gets nothing more, and has let go of what it
+// got: it belongs to a caller that is about to return.
+func (p *pump) stop() {
+	p.mu.Lock()
+	p.stopped = true
+	p.mu.Unlock()
+	p.sending.Lock()
+	defer p.sending.Unlock()
+}

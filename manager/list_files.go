@@ -1,0 +1,45 @@
+package manager
+
+import (
+	"context"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+const (
+	defaultFilePage = 1000
+	maxFilePage     = 10000
+)
+
+// ListFiles describes what is in a directory, sorted by name, a page at a time.
+func (m *Manager) ListFiles(ctx context.Context, o Owner, id schemas.SandboxID, path string, p schemas.Page) (schemas.FileList, error) {
+	clean, err := cleanPath("path", path)
+	if err != nil {
+		return schemas.FileList{}, err
+	}
+	w, err := checkPage(p, defaultFilePage, maxFilePage)
+	if err != nil {
+		return schemas.FileList{}, err
+	}
+	var files []File
+	var more bool
+	err = m.ask(ctx, o, id, func(ctx context.Context, g Guest) (err error) {
+		files, more, err = g.List(ctx, clean, w.limit, w.after)
+		return err
+	})
+	if err != nil {
+		return schemas.FileList{}, err
+	}
+	return fileList(clean, files, more), nil
+}
+
+func fileList(path string, files []File, more bool) schemas.FileList {
+	list := schemas.FileList{Path: showText(path), Entries: make([]schemas.FileInfo, 0, len(files))}
+	for _, f := range files {
+		list.Entries = append(list.Entries, fileInfo(f))
+	}
+	if more && len(files) > 0 {
+		list.NextCursor = cursor(files[len(files)-1].Name)
+	}
+	return list
+}

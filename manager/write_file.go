@@ -1,0 +1,31 @@
+package manager
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// WriteFile replaces a file by content, whole or not at all, and makes its
+// parents. mode is octal text; empty keeps an existing file's, 644 for a new one.
+func (m *Manager) WriteFile(ctx context.Context, o Owner, id schemas.SandboxID, path, mode string, content io.Reader) (info schemas.FileInfo, err error) {
+	clean, err := insidePath("path", path)
+	if err != nil {
+		return info, err
+	}
+	if strings.HasSuffix(path, "/") {
+		return info, invalid("path is %.256q, which names a directory; a file's path does not end in /", path)
+	}
+	bits, err := parseMode(mode)
+	if err != nil {
+		return info, err
+	}
+	err = m.do(ctx, o, id, func(ctx context.Context, g Guest) error {
+		f, err := g.Write(ctx, clean, WriteOptions{Mode: bits, MaxBytes: m.cfg.MaxFileBytes}, content)
+		info = fileInfo(f)
+		return err
+	})
+	return info, err
+}
