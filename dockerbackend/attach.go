@@ -1,0 +1,84 @@
+package dockerbackend
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"net"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/mcp-sandbox/mcp-sandbox/guest/client"
+	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
+	"github.com/mcp-sandbox/mcp-sandbox/manager"
+)
+
+// attach connects to a container's standard streams, running or not yet.
+func (b *Backend) attach(ctx context.Context, name string) (*stream, error) {
+	conn, err := look(ctx, b.docker, "attach to container", func(ctx context.Context) (net.Conn, error) {
+		return b.docker.attach(ctx, name)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newStream(conn, b.log.With("container", name)), nil
+}
+
+// attach gives up when ctx ends, which Docker's client does not: it heeds ctx
+// while it connects, but not while it waits for the answer. What comes too late
+// is closed.
+func (e *engine) attach(ctx context.Context, name string) (net.Conn, error) {
+	type result struct {
+		response types.HijackedResponse
+		err      error
+	}
+	done := make(chan result, 1)
+	go func() {
+		response, err := e.api.ContainerAttach(ctx, name, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+		done <- result{response, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			return nil, r.err
+		}
+		return r.response.Conn, nil
+	case <-ctx.Done():
+		go func() {
+			if r := <-done; r.err == nil {
+				r.response.Close()
+			}
+		}()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// greet begins a session with the guest at the other end of s.
+func (b *Backend) greet(ctx context.Context, name string, s *stream, key protocol.Key) (*guest, error) {
+	c, err := client.Dial(ctx, s, key)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, greetError(err)
+	}
+	return b.newGuest(name, c), nil
+}
+
+func greetError(err error) error {
+	if !errors.Is(err, client.ErrHandshake) {
+		return dockerError("reach the sandbox", err)
+	}
+	return &manager.Error{
+		Kind: manager.KindBackend, Message: "the process inside the sandbox did not answer", Retryable: true,
+		Hint: "Try again; if that does not help, roll back or destroy the sandbox.", Cause: err,
+	}
+}
+
+func parseKey(text string) (key protocol.Key, err error) {
+	if n, err := hex.Decode(key[:], []byte(text[:min(len(text), 2*len(key))])); err != nil || n != len(key) || len(text) != 2*len(key) {
+		return key, &manager.Error{Kind: manager.KindInternal, Message: "the sandbox's key is not 64 hex digits"}
+	}
+	return key, nil
+}

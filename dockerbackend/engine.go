@@ -1,0 +1,126 @@
+package dockerbackend
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// How long a call may take. Look-ups answer in milliseconds, on a very busy
+// machine in a second or two.
+const (
+	pingLimit = 4 * time.Second
+	lookLimit = 8 * time.Second
+	workLimit = 2 * time.Minute
+)
+
+// errSilent is a daemon that accepts calls and answers none, or not in time.
+var errSilent = errors.New("Docker does not answer")
+
+// engine calls Docker: it bounds the time of each call and types its error. The
+// typed errors still answer errdefs predicates (IsNotFound and so on).
+type engine struct {
+	api dockerAPI
+	log *slog.Logger
+
+	flights    singleflight.Group
+	negotiated atomic.Bool
+}
+
+// look makes a call that changes nothing.
+func look[T any](ctx context.Context, e *engine, doing string, f func(context.Context) (T, error)) (T, error) {
+	return call(ctx, e, lookLimit, doing, f)
+}
+
+// work makes a call that changes something or takes long. The caller's leaving
+// does not cut it off; a daemon that falls silent meanwhile does.
+func work[T any](ctx context.Context, e *engine, doing string, f func(context.Context) (T, error)) (T, error) {
+	if ctx.Err() != nil {
+		var zero T
+		return zero, dockerError(doing, context.Cause(ctx))
+	}
+	ctx, stop := e.whileAlive(context.WithoutCancel(ctx))
+	defer stop()
+	return call(ctx, e, workLimit, doing, f)
+}
+
+// do makes a function without a result fit look and work.
+func do(f func(context.Context) error) func(context.Context) (struct{}, error) {
+	return func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) }
+}
+
+func call[T any](ctx context.Context, e *engine, limit time.Duration, doing string, f func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSilent)
+	defer cancel()
+	if err := e.negotiate(ctx); err != nil {
+		var zero T
+		return zero, dockerError(doing, err)
+	}
+	result, err := f(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = errors.Join(context.Cause(ctx), err)
+	}
+	return result, dockerError(doing, err)
+}
+
+// negotiate agrees on an API version once. Docker's client would do so by
+// itself, but under a lock that it holds during the ping, so that on a silent
+// daemon each caller would wait for all those before it.
+func (e *engine) negotiate(ctx context.Context) error {
+	if e.negotiated.Load() {
+		return nil
+	}
+	done := e.flights.DoChan("negotiate", func() (any, error) { return nil, e.ping(context.Background()) })
+	select {
+	case result := <-done:
+		return result.Err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (e *engine) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, pingLimit, errSilent)
+	defer cancel()
+	ping, err := e.api.Ping(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return errors.Join(context.Cause(ctx), err)
+		}
+		return err
+	}
+	if !e.negotiated.Load() {
+		e.flights.Do("agree", func() (any, error) {
+			e.api.NegotiateAPIVersionPing(ping)
+			e.negotiated.Store(true)
+			return nil, nil
+		})
+	}
+	return nil
+}
+
+// whileAlive ends the context when two pings in a row get no answer, so that a
+// call with a generous limit does not wait for a daemon that hangs.
+func (e *engine) whileAlive(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for failed := 0; failed < 2; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(pingLimit):
+			}
+			if e.ping(ctx) == nil {
+				failed = 0
+			} else {
+				failed++
+			}
+		}
+		cancel(errSilent)
+	}()
+	return ctx, func() { cancel(context.Canceled) }
+}

@@ -1,0 +1,143 @@
+package dockerbackend
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/distribution/reference"
+	"github.com/docker/docker/api/types/image"
+
+	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
+	"github.com/mcp-sandbox/mcp-sandbox/manager"
+)
+
+// PrepareImage implements [manager.Backend]. An image that is there locally is
+// used as it is, and no registry is asked.
+func (b *Backend) PrepareImage(ctx context.Context, ref string) (manager.Image, error) {
+	if err := checkReference(ref); err != nil {
+		return manager.Image{}, err
+	}
+	return shared(ctx, b, "image "+ref, func(ctx context.Context) (manager.Image, error) {
+		return b.prepareImage(ctx, ref)
+	})
+}
+
+func (b *Backend) prepareImage(ctx context.Context, ref string) (manager.Image, error) {
+	base, err := b.findImage(ctx, ref)
+	if err != nil {
+		return manager.Image{}, err
+	}
+	facts, err := b.hostFacts(ctx)
+	if err != nil {
+		return manager.Image{}, err
+	}
+	if err := checkImage(ref, base, facts.arch); err != nil {
+		return manager.Image{}, err
+	}
+	id, err := b.preparedImage(ctx, base, facts.arch)
+	if err != nil {
+		return manager.Image{}, err
+	}
+	b.pruneSoon()
+	return describeImage(id, base), nil
+}
+
+// findImage inspects an image, after pulling it if it is not there.
+func (b *Backend) findImage(ctx context.Context, ref string) (image.InspectResponse, error) {
+	found, err := b.docker.inspectImage(ctx, ref)
+	if !cerrdefs.IsNotFound(err) {
+		return found, err
+	}
+	if err := b.pull(ctx, ref); err != nil {
+		return image.InspectResponse{}, err
+	}
+	found, err = b.docker.inspectImage(ctx, ref)
+	if cerrdefs.IsNotFound(err) {
+		return found, imageGone(ref, err)
+	}
+	return found, err
+}
+
+// HasImage implements [manager.Backend].
+func (b *Backend) HasImage(ctx context.Context, ref string) (bool, error) {
+	if err := checkReference(ref); err != nil {
+		return false, err
+	}
+	_, err := b.docker.inspectImage(ctx, ref)
+	if cerrdefs.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func checkReference(ref string) error {
+	if _, err := reference.ParseAnyReference(ref); err != nil {
+		return &manager.Error{
+			Kind: manager.KindInvalid, Message: "image " + quote(ref) + " is not an image reference",
+			Hint: `References look like "python:3.12-slim" or "registry.example/team/image@sha256:…".`, Cause: err,
+		}
+	}
+	return nil
+}
+
+// checkImage refuses what could not run here. An image that does not say what
+// it is for (docker import of old) is given the benefit of the doubt.
+func checkImage(ref string, i image.InspectResponse, host string) error {
+	if i.Os != "" && i.Os != "linux" {
+		return unfit(ref, "is for "+quote(i.Os)+", and sandboxes run Linux")
+	}
+	if !runsOn(i.Architecture, host) {
+		return unfit(ref, fmt.Sprintf("is for %s, and Docker runs on %s", quote(i.Architecture), host))
+	}
+	for _, v := range volumes(i) {
+		if at := volumePath(v); at == "/" || at == guestDir || strings.HasPrefix(at, guestDir+"/") {
+			return unfit(ref, "declares a volume at "+quote(at)+", which sandboxes cannot have")
+		}
+	}
+	return nil
+}
+
+func unfit(ref, why string) error {
+	return &manager.Error{
+		Kind: manager.KindInvalid, Message: "image " + quote(ref) + " " + why,
+		Hint: "Use another image, or pull the right platform of this one (docker pull --platform).",
+	}
+}
+
+// runsOn tells whether programs of an image run natively. Emulation is not
+// counted on: whether the host has it cannot be asked.
+func runsOn(image, host string) bool {
+	switch image {
+	case "", host:
+		return true
+	case "386":
+		return host == "amd64"
+	}
+	return false
+}
+
+func describeImage(id string, base image.InspectResponse) manager.Image {
+	described := manager.Image{ID: id, Volumes: volumes(base)}
+	if base.Config != nil {
+		described.Env = base.Config.Env
+	}
+	return described
+}
+
+// volumes are the paths an image declares as VOLUME. /workspace is no news: it
+// is a volume anyway.
+func volumes(i image.InspectResponse) (paths []string) {
+	if i.Config == nil {
+		return nil
+	}
+	for v := range i.Config.Volumes {
+		if volumePath(v) != protocol.Workspace {
+			paths = append(paths, v)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}

@@ -1,0 +1,100 @@
+package dockerbackend
+
+import (
+	"context"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/network"
+
+	"github.com/mcp-sandbox/mcp-sandbox/manager"
+)
+
+// iccOption keeps containers on a bridge from reaching each other.
+const iccOption = "com.docker.network.bridge.enable_icc"
+
+// onNetwork does a step that needs the bridge, if the sandbox has network. The
+// step is tried again once when it found something gone: another server, which
+// shares the bridge, may just have seen it unused.
+func (b *Backend) onNetwork(ctx context.Context, spec manager.Spec, step func() error) error {
+	if !spec.Network {
+		return step()
+	}
+	b.network.RLock()
+	defer b.network.RUnlock()
+	if err := b.ensureNetwork(ctx); err != nil {
+		return err
+	}
+	err := step()
+	if !cerrdefs.IsNotFound(err) || manager.KindOf(err) == manager.KindInvalid {
+		return err
+	}
+	if err := b.ensureNetwork(ctx); err != nil {
+		return err
+	}
+	return step()
+}
+
+// ensureNetwork makes the bridge for sandboxes with network, unless it is there.
+func (b *Backend) ensureNetwork(ctx context.Context) error {
+	_, err := shared(ctx, b, "network", func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, b.makeNetwork(ctx)
+	})
+	return err
+}
+
+func (b *Backend) makeNetwork(ctx context.Context) error {
+	found, err := b.docker.inspectNetwork(ctx, b.cfg.NetworkName)
+	if cerrdefs.IsNotFound(err) {
+		err = b.docker.createNetwork(ctx, b.cfg.NetworkName, networkOptions(b.cfg.Instance))
+		if !cerrdefs.IsConflict(err) { // else: another server has just made it
+			return err
+		}
+		found, err = b.docker.inspectNetwork(ctx, b.cfg.NetworkName)
+	}
+	if err != nil {
+		return err
+	}
+	return checkNetwork(found)
+}
+
+func networkOptions(instance string) network.CreateOptions {
+	return network.CreateOptions{
+		Driver:  "bridge",
+		Labels:  labels(instance, nil),
+		Options: map[string]string{iccOption: "false"},
+	}
+}
+
+// checkNetwork refuses a network of that name that would not keep sandboxes
+// apart; it may be anybody's.
+func checkNetwork(n network.Inspect) error {
+	if n.Driver == "bridge" && n.Options[iccOption] == "false" {
+		return nil
+	}
+	return &manager.Error{
+		Kind:    manager.KindBackend,
+		Message: "Docker has a network of the configured name that does not keep sandboxes apart",
+		Hint:    "Remove that network, or set AGENT_SANDBOX_NETWORK_NAME to another name.",
+	}
+}
+
+// dropNetwork removes the network if it is managed and no container, running or
+// not, is on it. It is tidying up: failures are only logged.
+func (b *Backend) dropNetwork(ctx context.Context) {
+	if !b.network.TryLock() {
+		return // one is being put on it right now
+	}
+	defer b.network.Unlock()
+	found, err := b.docker.inspectNetwork(ctx, b.cfg.NetworkName)
+	if err != nil || found.Labels[labelManaged] != managed {
+		return
+	}
+	users, err := b.docker.listContainers(ctx, filters.Arg("network", found.ID))
+	if err != nil || len(users) > 0 {
+		return
+	}
+	if err := b.docker.removeNetwork(ctx, found.ID); err != nil && !cerrdefs.IsNotFound(err) {
+		b.log.Debug("network stays", "error", err)
+	}
+}
