@@ -151,11 +151,37 @@ func mismatch(err error, raw []byte, t reflect.Type) string {
 	if !errors.As(err, &wrongType) {
 		return err.Error() // from an UnmarshalJSON of ours
 	}
-	got := jsonKind(raw)
-	if got == "number" {
-		got = shorten(string(bytes.TrimSpace(raw)))
+	return fmt.Sprintf("must be %s, got %s", expected(t), found(raw, t))
+}
+
+// found shows what is there instead: in a map or list, the first wrong element.
+func found(raw []byte, t reflect.Type) string {
+	kind := jsonKind(raw)
+	switch {
+	case kind == "number":
+		return shorten(string(bytes.TrimSpace(raw)))
+	case t.Kind() == reflect.Map && kind == "an object":
+		var members map[string]json.RawMessage
+		_ = json.Unmarshal(raw, &members)
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			if !fits(members[name], t.Elem()) {
+				return fmt.Sprintf("%s for %s", found(members[name], t.Elem()), shorten(name))
+			}
+		}
+	case t.Kind() == reflect.Slice && kind == "an array":
+		var elements []json.RawMessage
+		_ = json.Unmarshal(raw, &elements)
+		for i, e := range elements {
+			if !fits(e, t.Elem()) {
+				return fmt.Sprintf("%s at position %d", found(e, t.Elem()), i)
+			}
+		}
 	}
-	return fmt.Sprintf("must be %s, got %s", expected(t), got)
+	return kind
+}
+
+func fits(raw []byte, t reflect.Type) bool {
+	return json.Unmarshal(raw, reflect.New(t).Interface()) == nil
 }
 
 func expected(t reflect.Type) string {

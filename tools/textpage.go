@@ -131,7 +131,9 @@ func (p *textPage) fill(lines lineReader, limit int64) error {
 		p.text.WriteString(line)
 		p.chars += jsonLen(line)
 		p.lines++
-		p.cut = !fits
+		if p.cut = !fits; p.cut {
+			return nil
+		}
 	}
 	return nil
 }

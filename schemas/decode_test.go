@@ -1,0 +1,100 @@
+package schemas
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDecodeNamesWhatIsWrong(t *testing.T) {
+	const id = `"sandbox_id":"sb_0123456789abcdef"`
+	for _, c := range []struct{ name, in, want string }{
+		{"nothing", ``, "must be a JSON object, got nothing"},
+		{"array", `[1]`, "must be a JSON object, got an array"},
+		{"null", `null`, "must be a JSON object, got null"},
+		{"trailing data", `{` + id + `} {}`, "must be one JSON object; at byte 38: invalid character '{' after top-level value"},
+		{"cut off", `{` + id, "must be one JSON object; at byte 35: unexpected end of JSON input"},
+		{"missing", `{"command":"ls"}`, "sandbox_id: is required"},
+		{"null for a required field", `{"sandbox_id":null}`, "sandbox_id: is required"},
+		{"unknown", `{` + id + `,"cmd":"ls"}`, "cmd: is not a known field; known are sandbox_id, command, argv, workdir, env, timeout_seconds, stdin, stdin_base64, encoding, max_output_bytes"},
+		{"letter case", `{` + id + `,"Command":"ls"}`, "Command: is not a known field; known are sandbox_id, command, argv, workdir, env, timeout_seconds, stdin, stdin_base64, encoding, max_output_bytes"},
+		{"number for string", `{` + id + `,"workdir":7}`, "workdir: must be a string, got 7"},
+		{"string for number", `{` + id + `,"timeout_seconds":"5"}`, "timeout_seconds: must be a number, got a string"},
+		{"fraction for integer", `{` + id + `,"max_output_bytes":1.5}`, "max_output_bytes: must be a whole number, got 1.5"},
+		{"huge integer", `{` + id + `,"max_output_bytes":1e30}`, "max_output_bytes: must be a whole number, got 1e30"},
+		{"map", `{` + id + `,"env":["A=1"]}`, "env: must be an object, each value a string, got an array"},
+		{"map value", `{` + id + `,"env":{"A":1}}`, "env: must be an object, each value a string, got 1 for A"},
+		{"array element", `{` + id + `,"argv":["a",1]}`, "argv: must be an array, each element a string, got 1 at position 1"},
+		{"bad command", `{` + id + `,"command":{"a":1}}`, "command: must be a string or an array of strings"},
+		{"bad ID", `{"sandbox_id":"sb_../x"}`, `sandbox_id: must be a sandbox ID: "sb_" and 16 lower-case hex digits`},
+		{"bad encoding", `{` + id + `,"encoding":"latin1"}`, `encoding: must be "utf-8" or "base64"`},
+		{"several", `{"workdir":1,"env":true}`, "sandbox_id: is required; workdir: must be a string, got 1; env: must be an object, each value a string, got true"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var args ExecArgs
+			err := Decode([]byte(c.in), &args)
+			var mistake *DecodeError
+			if !errors.As(err, &mistake) {
+				t.Fatalf("got %v, want a DecodeError", err)
+			}
+			if d := cmp.Diff(c.want, err.Error()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestDecodeTakes(t *testing.T) {
+	var args ExecArgs
+	in := ` {"sandbox_id":"sb_0123456789abcdef","command":["echo","a b"],"timeout_seconds":0.5,
+		"max_output_bytes":30.0,"env":{"A":"1"},"stdin":null,"encoding":null} `
+	if err := Decode([]byte(in), &args); err != nil {
+		t.Fatal(err)
+	}
+	req, err := args.Request()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(req.Command.Argv, "|"); got != "echo|a b" || *req.TimeoutSeconds != 0.5 || req.Env["A"] != "1" || *args.MaxOutputBytes != 30 || req.Stdin != nil {
+		t.Errorf("got %+v", req)
+	}
+}
+
+func TestDecodeKeepsWholeNumbers(t *testing.T) {
+	var args ReadFileArgs
+	if err := Decode([]byte(`{"sandbox_id":"sb_0123456789abcdef","path":"a","offset":9007199254740993}`), &args); err != nil {
+		t.Fatal(err)
+	}
+	if *args.Offset != 9007199254740993 {
+		t.Errorf("offset is %d: it went through a float", *args.Offset)
+	}
+}
+
+func TestExecTakesOneFormOfCommand(t *testing.T) {
+	for in, want := range map[string]string{
+		`{}`:                           "command: is required, unless argv is given",
+		`{"command":"a","argv":["b"]}`: "command: must not be given together with argv",
+		`{"argv":[]}`:                  "command: is required, unless argv is given",
+	} {
+		var args ExecArgs
+		if err := Decode([]byte(strings.Replace(in, "{", `{"sandbox_id":"sb_0123456789abcdef",`, 1)), &args); err != nil && in != `{}` {
+			t.Fatal(err)
+		}
+		if _, err := args.Request(); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", in, err, want)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"sandbox_id":"sb_0123456789abcdef","command":"ls","env":{"A":"b"}}`))
+	f.Add([]byte(`{"a":1,"":[{}]}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var args ExecArgs
+		if err := Decode(b, &args); err != nil && err.Error() == "" {
+			t.Error("an error without words")
+		}
+	})
+}
