@@ -2,6 +2,7 @@ package guest
 
 import (
 	"context"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -50,9 +51,18 @@ func (g *gate) enter(ctx context.Context) (leave func(), err error) {
 	return func() { g.sem.Release(1) }, nil
 }
 
+// closePatience bounds the wait for those inside, behind whom everyone queues
+// who wants to enter. Only an upload that does not get on takes that long.
+const closePatience = 10 * time.Second
+
 // close waits until nobody is inside and keeps everybody out.
 func (g *gate) close(ctx context.Context) (open func(), err error) {
-	if err := g.sem.Acquire(ctx, everyone); err != nil {
+	bounded, cancel := context.WithTimeout(ctx, closePatience)
+	defer cancel()
+	if err := g.sem.Acquire(bounded, everyone); err != nil {
+		if ctx.Err() == nil {
+			err = &protocol.Error{Code: protocol.ErrBusy, Message: "an upload into the sandbox is still under way"}
+		}
 		return nil, err
 	}
 	return func() { g.sem.Release(everyone) }, nil

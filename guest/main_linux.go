@@ -67,7 +67,11 @@ func start(workspace string) (*guest, error) {
 	g.spawner = startSpawner(g.table, g.marks, adjust)
 	g.input = pollable(0, "stdin")
 	g.output = &output{file: pollable(1, "stdout")}
-	g.server = newServer(g)
+	calls, err := newFileCalls(g)
+	if err != nil {
+		return nil, err
+	}
+	g.server = newServer(g.routes(calls))
 	return g, nil
 }
 

@@ -32,10 +32,10 @@ type server struct {
 
 type sessionKey struct{}
 
-func newServer(g *guest) *server {
+func newServer(routes http.Handler) *server {
 	s := &server{sessions: make(chan *session)}
 	h := &http.Server{
-		Handler:        g.routes(),
+		Handler:        routes,
 		MaxHeaderBytes: 16 << 10,
 		ErrorLog:       log.New(io.Discard, "", 0),
 		ConnContext: func(_ context.Context, c net.Conn) context.Context {
@@ -61,12 +61,12 @@ func (s *server) Close() error              { return nil }
 func (s *server) Addr() net.Addr            { return &net.UnixAddr{Name: "stdio"} }
 
 // routes is all that a guest does.
-func (g *guest) routes() http.Handler {
+func (g *guest) routes(f *fileCalls) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(protocol.PathHello, handler(g.hello))
 	mux.Handle(protocol.PathExec, handler(g.exec))
 	mux.Handle(protocol.PathDeadline, handler(g.deadline))
-	g.fileRoutes(mux)
+	f.routes(mux)
 	return mux
 }
 

@@ -68,8 +68,14 @@ func (c *Client) Stat(ctx context.Context, params protocol.StatParams) (info pro
 	return info, err
 }
 
-// List returns a page of a directory, and never more entries than were asked for.
+const defaultPage = 1000
+
+// List returns a page of a directory, never more entries than params.Limit (0:
+// 1000).
 func (c *Client) List(ctx context.Context, params protocol.ListParams) (page protocol.ListResult, err error) {
+	if params.Limit <= 0 {
+		params.Limit = defaultPage
+	}
 	text, err := c.text(ctx, protocol.PathList, params, nil, maxList)
 	if err != nil {
 		return page, err
