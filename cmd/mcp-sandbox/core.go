@@ -12,9 +12,13 @@ import (
 // openCore makes manager and backend. It does not wait for Docker: a client's
 // first call must be answered at once, whatever the daemon does.
 func (s *settings) openCore(log *slog.Logger) (*manager.Manager, manager.Backend, error) {
-	backend, err := s.openBackend(log)
+	instance, err := manager.InstanceID(s.DataDir)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, startFailure(err)
+	}
+	backend, err := dockerbackend.New(s.backendConfig(instance, log))
+	if err != nil {
+		return nil, nil, fmt.Errorf("set up the Docker client: %w", err)
 	}
 	m, err := manager.New(s.managerConfig(log), backend)
 	if err != nil {
@@ -24,23 +28,10 @@ func (s *settings) openCore(log *slog.Logger) (*manager.Manager, manager.Backend
 	return m, backend, nil
 }
 
-func (s *settings) openBackend(log *slog.Logger) (manager.Backend, error) {
-	instance, err := manager.InstanceID(s.DataDir)
-	if err != nil {
-		return nil, fmt.Errorf("name this server's instance: %w", err)
-	}
-	backend, err := dockerbackend.New(s.backendConfig(instance, log))
-	if err != nil {
-		return nil, fmt.Errorf("set up the Docker client: %w", err)
-	}
-	return backend, nil
-}
-
 // startFailure tells a directory that is in use from one that does not work.
 func startFailure(err error) error {
-	var e *manager.Error
-	if errors.As(err, &e) && e.Kind == manager.KindConflict {
-		return failure{exitHeld, errors.New(e.Message)}
+	if errors.Is(err, manager.ErrDataDirHeld) {
+		return failure{exitHeld, errors.New(message(err))}
 	}
 	return fmt.Errorf("open the data directory: %w", err)
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/mcp-sandbox/mcp-sandbox/dockerbackend"
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 )
 
@@ -53,7 +54,7 @@ func (d *doctor) problem(what, wrong, mend string) {
 }
 
 func (d *doctor) checkDocker(ctx context.Context) {
-	backend, err := d.openBackend(slog.New(slog.DiscardHandler))
+	backend, err := dockerbackend.New(d.backendConfig("doctor", slog.New(slog.DiscardHandler)))
 	if err != nil {
 		d.problem("docker", err.Error(), "correct DOCKER_HOST and the other DOCKER_ variables")
 		return

@@ -47,7 +47,7 @@ func serveStdio(ctx context.Context, m *manager.Manager, log *slog.Logger, e *en
 	in := &input{r: e.stdin, ended: make(chan struct{})}
 	served := make(chan error, 1)
 	go func() {
-		err := tools.ServeStdio(ctx, tools.NewServer(m, version(), log), in, e.stdout)
+		err := tools.ServeStdio(ctx, tools.NewServer(m, version(), log), in, e.stdout, log)
 		served <- errors.Join(ignoreEnd(err), m.Close())
 	}()
 	select {

@@ -1,0 +1,173 @@
+package e2e
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	mcpclient "github.com/mark3labs/mcp-go/client"
+
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/client"
+	"github.com/mcp-sandbox/mcp-sandbox/manager"
+)
+
+// Images that the tests use. They are made by scripts/test-images and
+// scripts/base-image.
+const (
+	busybox = "mcp-sandbox/test-busybox"
+	noShell = "mcp-sandbox/test-noshell"
+	base    = "mcp-sandbox/base:latest"
+)
+
+// callLimit bounds every call; a call that takes longer hangs.
+const callLimit = 2 * time.Minute
+
+// server is a program for one test.
+type server struct {
+	*program
+	t *testing.T
+}
+
+// program has a data directory, and so an instance, of its own. It may be
+// restarted, which every copy of its server sees.
+type program struct {
+	*client.Client
+	dir      string
+	instance string
+	args     []string
+	options  []mcpclient.ClientOption
+}
+
+// start runs a server whose default image is busybox. When the test ends, all
+// that the server made must be gone from Docker.
+func start(t *testing.T, args ...string) *server {
+	t.Helper()
+	return startWith(t, nil, args...)
+}
+
+func startWith(t *testing.T, options []mcpclient.ClientOption, args ...string) *server {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs Docker")
+	}
+	if err := ready(); err != nil {
+		t.Fatal(err)
+	}
+	s := &server{&program{dir: t.TempDir(), options: options}, t}
+	s.args = append([]string{"--data-dir=" + s.dir, "--default-image=" + busybox, "--log-level=debug"}, args...)
+	instance, err := manager.InstanceID(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.instance = instance
+	s.up()
+	t.Cleanup(s.finish)
+	return s
+}
+
+// up starts the program, again after it was killed.
+func (s *server) up(args ...string) {
+	s.t.Helper()
+	c, err := client.Start(ctx(s.t), s.launch(args...), s.options...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.Client = c
+}
+
+func (s *server) launch(args ...string) client.Options {
+	s.t.Helper()
+	path, err := binary()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var log io.Writer
+	if *serverLog {
+		log = os.Stderr
+	}
+	return client.Options{Binary: path, Args: append(s.args, args...), Stderr: log}
+}
+
+// restart kills the server as a crash would and starts it again.
+func (s *server) restart(args ...string) {
+	s.t.Helper()
+	s.checkLog()
+	s.Kill()
+	s.up(args...)
+}
+
+// finish destroys what lives, ends the server, and looks for what is left.
+func (s *server) finish() {
+	if !s.Running() {
+		s.up()
+	}
+	for _, b := range s.list() {
+		if err := s.destroy(b.ID); err != nil {
+			s.t.Errorf("destroy %s: %v", b.ID, err)
+		}
+	}
+	s.Signal(syscall.SIGTERM)
+	if code, err := s.ExitCode(5 * time.Second); err != nil || code != 0 {
+		s.t.Errorf("server ended with code %d after SIGTERM: %v\n%s", code, err, tail(s.Log()))
+		s.Kill()
+	}
+	s.checkLog()
+	if left := s.leftovers(); len(left) > 0 {
+		s.t.Errorf("left behind in Docker: %q\n%s", left, tail(s.Log()))
+	}
+}
+
+// checkLog fails on what must never happen in a server.
+func (s *server) checkLog() {
+	for _, bad := range []string{"panic", "DATA RACE", "fatal error"} {
+		if i := strings.Index(s.Log(), bad); i >= 0 {
+			s.t.Errorf("server log has %q:\n%s", bad, tail(s.Log()[i:]))
+		}
+	}
+	if strays := s.Strays(); len(strays) > 0 {
+		s.t.Errorf("not protocol on standard output: %.300q", strays)
+	}
+}
+
+// in is the same server for a subtest, so that failures are the subtest's.
+func (s *server) in(t *testing.T) *server {
+	return &server{s.program, t}
+}
+
+// ctx ends with the test, or with the patience for one call.
+func ctx(t *testing.T) context.Context {
+	return within(t, callLimit)
+}
+
+func within(t *testing.T, limit time.Duration) context.Context {
+	c, cancel := context.WithTimeout(context.Background(), limit)
+	t.Cleanup(cancel)
+	return c
+}
+
+// eventually polls until state is good, and fails with the last state seen.
+func eventually(t *testing.T, limit time.Duration, what string, state func() (good bool, seen any)) {
+	t.Helper()
+	deadline := time.Now().Add(limit)
+	for {
+		good, seen := state()
+		if good {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s; last seen: %v", limit, what, seen)
+		}
+		time.Sleep(50 * time.Millisecond) // between two looks, not to wait for anything
+	}
+}
+
+func tail(log string) string {
+	lines := strings.Split(strings.TrimSpace(log), "\n")
+	return strings.Join(lines[max(0, len(lines)-30):], "\n")
+}
+
+func ptr[T any](v T) *T { return &v }

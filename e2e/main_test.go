@@ -1,0 +1,86 @@
+// Package e2e proves the product from outside: it builds the real program, runs
+// it as a client does, on a real Docker daemon, and looks at what a client, a
+// sandbox and the daemon can see.
+//
+// Each file holds the cases of one kind; a subtest's name begins with the ID of
+// its case in docs/field-cases.md. Without a daemon the tests fail; only -short
+// leaves them out. -full runs every count in full.
+//
+// Adding a case: take a server by start, a sandbox by its create, and say what
+// must hold. Whatever is left in Docker when the test ends is a failure.
+package e2e
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+var (
+	full       = flag.Bool("full", false, "run every case with its full count")
+	serverPath = flag.String("server", os.Getenv("MCP_SANDBOX_BIN"), "test this program instead of building one")
+	serverRace = flag.Bool("server-race", false, "build the server with the race detector")
+	serverLog  = flag.Bool("server-log", false, "copy the servers' logs to standard error")
+)
+
+// buildDir holds the program under test, and goes away with the tests.
+var buildDir string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "mcp-sandbox-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "make a directory for the server:", err)
+		os.Exit(1)
+	}
+	buildDir = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// binary is the program under test, built when the first test asks.
+var binary = sync.OnceValues(func() (string, error) {
+	if *serverPath != "" {
+		return filepath.Abs(*serverPath)
+	}
+	out := filepath.Join(buildDir, "mcp-sandbox")
+	args, cgo := []string{"build", "-o", out}, "CGO_ENABLED=0"
+	if *serverRace {
+		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
+	}
+	cmd := exec.Command("go", append(args, "../cmd/mcp-sandbox")...)
+	// Static, so that it can be the guest where none was built in.
+	cmd.Env = append(os.Environ(), cgo)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the server: %w\n%s", err, text)
+	}
+	return out, nil
+})
+
+// ready fails the test unless Docker answers and the test images are there.
+var ready = sync.OnceValue(func() error {
+	if out, err := docker("version", "--format", "{{.Server.Version}}"); err != nil {
+		return fmt.Errorf("no Docker daemon (scripts/ensure-docker starts one): %w %s", err, out)
+	}
+	for _, script := range []string{"test-images", "base-image"} {
+		cmd := exec.Command("../scripts/" + script)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("run scripts/%s: %w\n%s", script, err, bytes.TrimSpace(out))
+		}
+	}
+	return nil
+})
+
+// count is how often a case is repeated: few by default, all with -full.
+func count(few, all int) int {
+	if *full {
+		return all
+	}
+	return few
+}
