@@ -52,15 +52,17 @@ type Backend interface {
 	// Open connects to the guest of an incarnation that Create has made, in
 	// this process or an earlier one, first starting its container when it is
 	// stopped, or making it again on its volume when it is gone. A volume that
-	// is gone is KindFailed, and nothing is made. Execs that an earlier
-	// connection was running have been killed when Open returns.
+	// is gone is KindFailed, and nothing is made. An incarnation has one
+	// connection: one that was there before is lost, and the execs that it was
+	// running have been killed when Open returns.
 	Open(ctx context.Context, ref Ref, spec Spec, image Image) (Guest, error)
 
 	// Inspect tells what there is of ref, without changing anything.
 	Inspect(ctx context.Context, ref Ref) (State, error)
 
 	// Remove destroys container and volume, whatever state they are in. It is
-	// idempotent; nil means that both are gone. Open guests of ref end.
+	// idempotent, also with itself at the same time; nil means that both are
+	// gone. Open guests of ref end, their calls in flight with KindLost.
 	Remove(ctx context.Context, ref Ref) error
 
 	// List names everything in the backend that carries the managed label and
@@ -70,7 +72,8 @@ type Backend interface {
 	// RemoveFound destroys one thing that List reported. It is idempotent.
 	RemoveFound(ctx context.Context, f Found) error
 
-	// Close releases connections. Sandboxes stay.
+	// Close releases connections; guests that this Backend gave out are lost.
+	// Sandboxes stay.
 	Close() error
 }
 
@@ -146,26 +149,64 @@ type BackendInfo struct {
 // A Guest is a live connection to the process inside one incarnation. All
 // methods may be called at once from many goroutines. When the connection or
 // the container dies, every call in flight returns KindLost promptly, Done is
-// closed, and the Guest is of no more use: Open gives a new one.
+// closed, and the Guest is of no more use: Open gives a new one. A call whose
+// context ends returns promptly with an error that wraps the context's cause.
+//
+// After a call has returned, the writer or emit it was given is not used again,
+// and an error of theirs or of a reader is in the chain of what it returned. Of
+// a reader, one Read may still be under way, for it may block longer than
+// the call can wait.
+//
+// Paths are absolute and clean. Writing calls (Write, Mkdir, Move, Delete,
+// Unpack) whose path, after symlinks, lies outside /workspace are KindInvalid and
+// change nothing; reading calls may name any path. What is not there is
+// KindNotFound; something of the wrong type KindInvalid; something in the way, or
+// a directory that is not empty, KindConflict; what the sandbox user may not do
+// KindForbidden. A FIFO or device is refused at once, never waited for.
 type Guest interface {
 	// Exec runs one command to its end. emit gets output in order, from one
 	// goroutine at a time; it may block, which slows the command down, and must
 	// not keep chunk. When ctx ends or emit fails, the command and all it
 	// started are killed and that error is returned.
+	//
+	// Exit codes are the shell's: 126 and 127 for what cannot be run or found
+	// (with nothing on standard output), 128+n for signal n. A timeout kills all
+	// that the command started, sessions of their own included, and nothing else;
+	// it is no error. Children that a command leaves behind when it ends live on
+	// and hold nothing up. A Dir that is not there, or no directory, is KindInvalid.
 	Exec(ctx context.Context, c Command, emit func(s schemas.Stream, chunk []byte) error) (Exit, error)
 
+	// Read opens a regular file, through links, and reads from offset (beyond
+	// the end there is nothing) at most length bytes; negative: to the end. A
+	// content reader that ends without an error has given all of it.
 	Read(ctx context.Context, path string, offset, length int64) (File, io.ReadCloser, error)
+	// Write makes or replaces a regular file, and its parents, all at once: on
+	// any error the old content is still there, and nothing else.
 	Write(ctx context.Context, path string, o WriteOptions, content io.Reader) (File, error)
+	// Stat describes a path, of a link the link itself.
 	Stat(ctx context.Context, path string) (File, error)
+	// List gives at most limit entries whose names sort, bytewise, after the
+	// given one; more tells whether others follow.
 	List(ctx context.Context, path string, limit int, after string) (entries []File, more bool, err error)
+	// Mkdir makes a directory and its parents. One that is there stays as it is.
 	Mkdir(ctx context.Context, path string, mode *uint32) (File, error)
+	// Move renames, making parents of the new name. A file there is replaced, a
+	// directory is not.
 	Move(ctx context.Context, from, to string) (File, error)
+	// Delete removes one name; a directory that is not empty only recursively.
 	Delete(ctx context.Context, path string, recursive bool) error
 
 	// Pack writes a tar of a directory to w. An error means that what was
-	// written is of no use.
+	// written is of no use. Names (any bytes), contents, modes (setuid and setgid
+	// dropped), mtimes to the nanosecond, symlinks, hard links, empty directories,
+	// user extended attributes and FIFOs come back out of Unpack as they were;
+	// sockets are left out; files that their owner cannot read are included.
+	// Paused processes go on afterwards, whatever happens.
 	Pack(ctx context.Context, o PackOptions, w io.Writer) (ArchiveStats, error)
-	// Unpack extracts a tar. After an error part of it may be there.
+	// Unpack extracts a tar, as the sandbox user and into the directory only: an
+	// entry that would leave it, or that is a device, is refused or made
+	// harmless. A tar that is damaged, cut short or hostile is KindInvalid. After
+	// an error part of it may be there.
 	Unpack(ctx context.Context, o UnpackOptions, r io.Reader) (ArchiveStats, error)
 
 	// SetDeadline tells the guest how long the sandbox may still live: when

@@ -70,9 +70,11 @@ func (r *run) to(ctx context.Context, g *guest, c manager.Command) error {
 			}
 		}).Stop()
 	}
+	stdin := pump(r.live, c.Stdin)
+	defer stdin.Close()
 	p := &proc{
 		run: r, fake: g.fake, root: g.root, readOnly: g.box.readOnly,
-		dir: c.Dir, env: c.Env, stdin: r.pump(c.Stdin),
+		dir: c.Dir, env: c.Env, stdin: stdin,
 		stdout: &outlet{r, schemas.Stdout, &r.exit.StdoutBytes, c.MaxStdout},
 		stderr: &outlet{r, schemas.Stderr, &r.exit.StderrBytes, c.MaxStderr},
 	}
@@ -98,25 +100,6 @@ func (r *run) end(ctx context.Context, code int, signal string, took time.Durati
 	}
 	return nil
 }
-
-// pump feeds standard input until the run is killed, so that a program never
-// hangs in a Read that nobody answers.
-func (r *run) pump(from io.Reader) io.Reader {
-	if from == nil {
-		return eof{}
-	}
-	pr, pw := io.Pipe()
-	context.AfterFunc(r.live, func() { pr.CloseWithError(io.ErrClosedPipe) })
-	go func() {
-		_, err := io.Copy(pw, from)
-		pw.CloseWithError(err)
-	}()
-	return pr
-}
-
-type eof struct{}
-
-func (eof) Read([]byte) (int, error) { return 0, io.EOF }
 
 // outlet is one output stream: it counts all and emits up to a cap.
 type outlet struct {

@@ -34,7 +34,9 @@ func (g *guest) Read(ctx context.Context, path string, offset, length int64) (in
 // has arrived.
 func (g *guest) Write(ctx context.Context, path string, o manager.WriteOptions, content io.Reader) (info manager.File, err error) {
 	err = g.during(ctx, OpWrite, func(ctx context.Context) error {
-		data, err := io.ReadAll(io.LimitReader(whileAlive{ctx, content}, o.MaxBytes+1))
+		in := pump(ctx, content)
+		defer in.Close()
+		data, err := io.ReadAll(io.LimitReader(in, o.MaxBytes+1))
 		if err != nil {
 			return err
 		}
@@ -89,11 +91,13 @@ func (g *guest) List(ctx context.Context, path string, limit int, after string) 
 // Mkdir implements Guest.
 func (g *guest) Mkdir(ctx context.Context, path string, mode *uint32) (info manager.File, err error) {
 	err = g.call(ctx, OpMkdir, func() error {
+		old, _ := g.root.walk(path, true)
 		p, err := g.root.mkdirAll(path)
 		if err != nil {
 			return err
 		}
-		if mode != nil {
+		made := old.node == nil
+		if mode != nil && made {
 			p.node.mode = *mode
 		}
 		info = p.file()
@@ -129,19 +133,6 @@ func (p place) file() manager.File {
 		Name: p.name, Path: p.path, Type: p.node.typ, Size: size,
 		Mode: p.node.mode, ModTime: p.node.mtime.Round(0), LinkTarget: p.node.target,
 	}
-}
-
-// whileAlive is a reader that fails once its context has ended.
-type whileAlive struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (w whileAlive) Read(p []byte) (int, error) {
-	if err := w.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return w.r.Read(p)
 }
 
 // now is a time without the monotonic part, as a file system keeps it.

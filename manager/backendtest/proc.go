@@ -140,7 +140,7 @@ func (p *proc) redirect(name string, add bool) (io.Writer, error) {
 	if name == "/dev/null" {
 		return io.Discard, nil
 	}
-	var out *file
+	var out *openFile
 	err := p.touching(func() error {
 		at, err := p.writable(name, true)
 		if err != nil {
@@ -156,7 +156,7 @@ func (p *proc) redirect(name string, add bool) (io.Writer, error) {
 		if !add {
 			at.node.data, at.node.mtime = nil, now()
 		}
-		out = &file{p, at.node}
+		out = &openFile{p, at.node}
 		return nil
 	})
 	if err != nil {
@@ -165,13 +165,13 @@ func (p *proc) redirect(name string, add bool) (io.Writer, error) {
 	return out, nil
 }
 
-// file is an open file that is appended to.
-type file struct {
+// openFile is an open file that is appended to.
+type openFile struct {
 	proc *proc
 	node *node
 }
 
-func (f *file) Write(chunk []byte) (int, error) {
+func (f *openFile) Write(chunk []byte) (int, error) {
 	err := f.proc.touching(func() error {
 		f.node.data = append(f.node.data, chunk...)
 		f.node.mtime = now()

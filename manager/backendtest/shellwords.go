@@ -15,11 +15,10 @@ type token struct {
 }
 
 // operators, longest first.
-var operators = []string{"2>>", "2>&1", ">&2", "1>&2", "2>", "&&", "||", ">>", ";", "&", "|", "(", ")", "<", ">", "\n"}
+var operators = []string{"2>&1", "1>&2", "2>>", ">&2", "2>", "&&", "||", ">>", ";", "&", "|", "(", ")", "<", ">", "\n"}
 
 // lex cuts a script into tokens.
 func lex(script string) (tokens []token, err error) {
-	slices.SortStableFunc(operators, func(a, b string) int { return len(b) - len(a) })
 	for script != "" {
 		if script[0] == ' ' || script[0] == '\t' {
 			script = script[1:]

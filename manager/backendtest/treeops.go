@@ -84,7 +84,7 @@ func (n *node) mkdirAll(path string) (p place, err error) {
 			p.parent.put(p.name, p.node)
 		}
 		if !p.node.isDir() {
-			return place{}, fail(manager.KindInvalid, "%s: not a directory", at)
+			return place{}, fail(manager.KindConflict, "%s: exists and is not a directory", at)
 		}
 	}
 	return p, nil
@@ -98,6 +98,11 @@ func (n *node) move(from, to string) (place, error) {
 	}
 	if src.node == nil {
 		return place{}, notFound(from)
+	}
+	if dir := parentOf(to); dir != workspace {
+		if _, err := n.mkdirAll(dir); err != nil {
+			return place{}, err
+		}
 	}
 	dst, err := n.confined(to, false)
 	if err != nil {

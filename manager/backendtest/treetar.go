@@ -99,6 +99,8 @@ func (p *packer) add(name string, n *node) error {
 	h := header(name, n)
 	if other := p.first[n]; other != "" {
 		h.Typeflag, h.Linkname, h.Size = tar.TypeLink, other, 0
+	} else if !n.isDir() {
+		p.first[n] = name
 	}
 	if err := p.tw.WriteHeader(h); err != nil {
 		return err
@@ -110,9 +112,6 @@ func (p *packer) add(name string, n *node) error {
 		if _, err := p.tw.Write(n.data); err != nil {
 			return err
 		}
-	}
-	if !n.isDir() {
-		p.first[n] = name
 	}
 	for _, child := range slices.Sorted(maps.Keys(n.children)) {
 		at := name + child
@@ -147,7 +146,9 @@ func header(name string, n *node) *tar.Header {
 // Unpack implements Guest.
 func (g *guest) Unpack(ctx context.Context, o manager.UnpackOptions, r io.Reader) (stats manager.ArchiveStats, err error) {
 	err = g.during(ctx, OpUnpack, func(ctx context.Context) error {
-		r := io.Reader(whileAlive{ctx, r})
+		in := pump(ctx, r)
+		defer in.Close()
+		r := io.Reader(in)
 		if o.Zstd {
 			z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1))
 			if err != nil {
