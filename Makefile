@@ -15,7 +15,7 @@ help: ## list these targets
 
 .PHONY: build
 build: guest ## build bin/mcp-sandbox
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/mcp-sandbox ./cmd/mcp-sandbox
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.release=$(VERSION)' -o bin/mcp-sandbox ./cmd/mcp-sandbox
 
 .PHONY: check
 check: guest ## formatting, vet, staticcheck, layers, generated files, other systems (no Docker)
