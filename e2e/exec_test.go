@@ -143,10 +143,10 @@ func backgroundChild(b *sandbox) {
 	})
 	took(b.t, 2*time.Second, "the next command", func() { b.must("echo next") })
 	// The rule: such a child goes on.
-	if n := b.must("pgrep -x sleep | wc -l"); strings.TrimSpace(n) != "1" {
+	if n := b.must("pidof sleep | wc -w"); strings.TrimSpace(n) != "1" {
 		b.t.Errorf("%s children are left, want 1", n)
 	}
-	b.must("pkill sleep")
+	b.must("killall sleep")
 }
 
 func outputBeforeChild(b *sandbox) {
@@ -156,7 +156,7 @@ func outputBeforeChild(b *sandbox) {
 			b.t.Errorf("got %d bytes, exit code %d, truncated %t", r.StdoutBytes, r.ExitCode, r.StdoutTruncated)
 		}
 	})
-	b.must("pkill sleep")
+	b.must("killall sleep")
 }
 
 func cannotRun(b *sandbox) {
@@ -169,7 +169,7 @@ func cannotRun(b *sandbox) {
 		{[]string{"cd", "/"}, 127},
 		{[]string{"/workspace"}, 126},
 		{[]string{"/workspace/plain"}, 126},
-		{[]string{"/workspace/shebang"}, 127},
+		{[]string{"/workspace/shebang"}, 126}, // as bash has it; dash says 127
 		{[]string{"/no/such/dir/bin"}, 127},
 		{[]string{""}, 127},
 	} {

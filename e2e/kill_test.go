@@ -125,10 +125,10 @@ func childrenThatLeft(b *sandbox) {
 			return n == 1, n
 		})
 	}
-	if out := b.must("pgrep -x sleep | wc -l"); strings.TrimSpace(out) != "1" {
+	if out := b.must("pidof sleep | wc -w"); strings.TrimSpace(out) != "1" {
 		b.t.Errorf("another command's child was killed: %q", out)
 	}
-	b.must("pkill sleep")
+	b.must("killall sleep")
 }
 
 func outputBeforeTimeout(b *sandbox) {

@@ -54,11 +54,11 @@ func Start(ctx context.Context, o Options, options ...client.ClientOption) (*Cli
 func (c *Client) connect(ctx context.Context, options []client.ClientOption) error {
 	lines := io.TeeReader(c.Stdout, &lineCheck{stray: c.addStray})
 	t := transport.NewIO(lines, c.Stdin, io.NopCloser(strings.NewReader("")))
-	if err := t.Start(context.WithoutCancel(ctx)); err != nil {
-		return err
-	}
 	c.MCP = client.NewClient(t, options...)
 	c.MCP.OnNotification(c.onNotification)
+	if err := c.MCP.Start(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
 	request := mcp.InitializeRequest{}
 	request.Params.ClientInfo = mcp.Implementation{Name: "mcp-sandbox-e2e", Version: "1"}
 	info, err := c.MCP.Initialize(ctx, request)
