@@ -72,7 +72,7 @@ func (d *draft) publish(dir int, name string) error {
 }
 
 func (d *draft) link(dir int, name string) error {
-	return unix.Linkat(unix.AT_FDCWD, procPath(d.fd), dir, name, unix.AT_SYMLINK_FOLLOW)
+	return unix.Linkat(unix.AT_FDCWD, ProcPath(d.fd), dir, name, unix.AT_SYMLINK_FOLLOW)
 }
 
 func (d *draft) unname() {

@@ -24,7 +24,7 @@ func refuseOwn(fd int) error {
 	if uint32(fs.Type) != unix.PROC_SUPER_MAGIC {
 		return nil
 	}
-	where, err := readlink(unix.AT_FDCWD, procPath(fd))
+	where, err := readlink(unix.AT_FDCWD, ProcPath(fd))
 	if err != nil {
 		return err
 	}

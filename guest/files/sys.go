@@ -52,9 +52,9 @@ func readlink(dir int, name string) (string, error) {
 	}
 }
 
-// procPath names an open descriptor as a path, for calls that take no
+// ProcPath names an open descriptor as a path, for calls that take no
 // descriptor opened with O_PATH.
-func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+func ProcPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 // Chmod changes the mode of what fd is, also when fd is an O_PATH descriptor.
-func Chmod(fd int, mode uint32) error { return unix.Chmod(procPath(fd), mode) }
+func Chmod(fd int, mode uint32) error { return unix.Chmod(ProcPath(fd), mode) }
