@@ -24,14 +24,20 @@ func (m *Manager) ReadArchive(ctx context.Context, o Owner, id schemas.SandboxID
 	})
 }
 
-// WriteArchive extracts a plain tar into a directory of the workspace, over what
-// is there. After an error part of it may have been extracted.
+// WriteArchive extracts a plain tar into a directory of the workspace, which is
+// made when it is missing, over what is there. After an error part of it may
+// have been extracted.
 func (m *Manager) WriteArchive(ctx context.Context, o Owner, id schemas.SandboxID, path string, r io.Reader) error {
 	clean, err := workspacePath("path", path)
 	if err != nil {
 		return err
 	}
 	return m.do(ctx, o, id, func(ctx context.Context, g Guest) error {
+		if clean != Workspace {
+			if _, err := g.Mkdir(ctx, clean, nil); err != nil {
+				return err
+			}
+		}
 		_, err := g.Unpack(ctx, UnpackOptions{Path: clean, MaxBytes: m.cfg.MaxSnapshotBytes, MaxFiles: maxArchiveFiles}, r)
 		return err
 	})
