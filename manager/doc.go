@@ -8,6 +8,10 @@
 // a crash), store.go and durable_*.go (on disk), datadir.go (one server at a
 // time), instance.go.
 //
+// Snapshots: snapstore.go (which there are), snaprecord.go, snapload.go (at
+// start), snapdraft.go (one being written), snapread.go (one being read, and
+// verified).
+//
 // Sandboxes in memory: sandbox.go (state and its changes), registry.go (from ID
 // to sandbox, owners apart), reserve.go (the limit), gate.go (who may be inside
 // when), link.go (the shared connection to the guest), visit.go (one call

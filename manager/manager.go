@@ -28,6 +28,7 @@ type Manager struct {
 	log     *slog.Logger
 	lock    *flock.Flock
 	store   *store
+	snaps   *snapStore
 	started time.Time
 
 	// making bounds simultaneous creations: a daemon gets slower, not faster,
@@ -77,6 +78,9 @@ func New(cfg Config, b Backend) (*Manager, error) {
 
 func (m *Manager) loadRecords() (err error) {
 	if m.store, err = openStore(m.cfg.DataDir, m.log); err != nil {
+		return err
+	}
+	if m.snaps, err = openSnapStore(m.cfg.DataDir, m.log); err != nil {
 		return err
 	}
 	records, err := m.store.load()

@@ -1,0 +1,22 @@
+package manager
+
+import (
+	"context"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// DeleteSnapshot deletes a snapshot. Sandboxes made from it have a copy and do
+// not notice; a fork or rollback that is under way has the file open and ends
+// well, and one that is about to open it is told that it is not found.
+func (m *Manager) DeleteSnapshot(_ context.Context, o Owner, id schemas.SnapshotID) error {
+	r, err := m.snaps.find(o, id)
+	if err != nil {
+		return err
+	}
+	if err := m.snaps.remove(r); err != nil {
+		return err
+	}
+	m.log.Info("deleted snapshot", "snapshot", id)
+	return nil
+}
