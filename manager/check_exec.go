@@ -45,10 +45,8 @@ func checkCommand(c schemas.Command) ([]string, error) {
 			return nil, invalid("command has a NUL byte, which no argument can hold")
 		}
 		if len(arg)+1 > maxArg {
-			return nil, &Error{
-				Kind: KindInvalid, Message: invalid("command has an argument of %d bytes; allowed are less than %d", len(arg), maxArg).Message,
-				Hint: "Write a long script to a file and run that, or pass it on standard input.",
-			}
+			return nil, invalid("command has an argument of %d bytes; allowed are less than %d", len(arg), maxArg).
+				hint("Write a long script to a file and run that, or pass it on standard input.")
 		}
 	}
 	return argv, nil
@@ -65,12 +63,8 @@ func (m *Manager) checkExecTimeout(seconds *float64) (time.Duration, error) {
 	s := m.cfg.DefaultExecTimeoutSeconds
 	set(&s, seconds)
 	if !(s > 0 && s <= m.cfg.MaxExecTimeoutSeconds) { // also refuses NaN
-		return 0, &Error{
-			Kind: KindInvalid,
-			Message: invalid("timeout_seconds is %v; allowed is more than 0 and at most %v, the server's limit for one command",
-				s, m.cfg.MaxExecTimeoutSeconds).Message,
-			Hint: "Start longer work in the background of the command (nohup … &) and look after it by later calls.",
-		}
+		return 0, invalid("timeout_seconds is %v; allowed is more than 0 and at most %v, the server's limit for one command", s, m.cfg.MaxExecTimeoutSeconds).
+			hint("Start longer work in the background of the command (nohup … &) and look after it by later calls.")
 	}
 	// A backend takes 0 for no timeout.
 	return max(time.Duration(s*float64(time.Second)), time.Millisecond), nil

@@ -40,10 +40,8 @@ func (m *Manager) checkImage(image string) error {
 	}
 	named, err := reference.ParseNormalizedNamed(image)
 	if err != nil {
-		return &Error{
-			Kind: KindInvalid, Message: fmt.Sprintf("image is %q: %v", image, err),
-			Hint: "An image is named like python:3.12-slim or ghcr.io/owner/name:tag.",
-		}
+		return invalid("image is %q: %v", image, err).
+			hint("An image is named like python:3.12-slim or ghcr.io/owner/name:tag.")
 	}
 	if image == m.cfg.DefaultImage || imageAllowed(m.cfg.AllowedImages, named) {
 		return nil

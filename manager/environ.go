@@ -42,10 +42,8 @@ func checkTotal(c Command) error {
 		}
 	}
 	if total > maxArgs {
-		return &Error{
-			Kind: KindInvalid, Message: invalid("command and environment take %d bytes; allowed are at most %d", total, maxArgs).Message,
-			Hint: "Pass large data on standard input or in a file.",
-		}
+		return invalid("command and environment take %d bytes; allowed are at most %d", total, maxArgs).
+			hint("Pass large data on standard input or in a file.")
 	}
 	return nil
 }

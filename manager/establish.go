@@ -23,6 +23,11 @@ type plan struct {
 // from the first moment and is seen by clients from the last; whatever goes
 // wrong between, or when the caller goes away, nothing is left behind.
 func (m *Manager) establish(ctx context.Context, p plan) (schemas.Sandbox, error) {
+	// Close waits for the clean-up, too, which comes after the sandbox is left.
+	if err := m.enlist(); err != nil {
+		return schemas.Sandbox{}, err
+	}
+	defer m.tasks.Done()
 	v, err := m.announce(ctx, p)
 	if err != nil {
 		return schemas.Sandbox{}, err

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -59,7 +60,7 @@ func (s *sandbox) beginExec() error {
 	defer s.mu.Unlock()
 	if s.execs >= maxExecs {
 		return &Error{
-			Kind: KindLimit, Message: invalid("%d commands are running in this sandbox; more are not allowed at a time", maxExecs).Message,
+			Kind: KindLimit, Message: fmt.Sprintf("%d commands are running in this sandbox; more are not allowed at a time", maxExecs),
 			Hint: "Wait for one to end, or run several from one command.", Retryable: true,
 		}
 	}

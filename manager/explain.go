@@ -37,7 +37,10 @@ func (v *visit) turnedOut() error {
 func (m *Manager) explain(err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
-		return err
+		if !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		e = &Error{Kind: KindUnavailable, Message: "the sandbox did not answer in time"}
 	}
 	m.noteBackend(err)
 	switch e.Kind {

@@ -45,10 +45,8 @@ func workspacePath(field, p string) (string, error) {
 		return "", err
 	}
 	if clean != Workspace && !strings.HasPrefix(clean, Workspace+"/") {
-		return "", &Error{
-			Kind: KindInvalid, Message: invalid("%s is %.256q, which is outside %s", field, p, Workspace).Message,
-			Hint: "Only " + Workspace + " can be written through file calls. To write elsewhere, as in /tmp, run a command.",
-		}
+		return "", invalid("%s is %.256q, which is outside %s", field, p, Workspace).
+			hint("Only " + Workspace + " can be written through file calls. To write elsewhere, as in /tmp, run a command.")
 	}
 	return clean, nil
 }

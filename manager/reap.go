@@ -7,7 +7,7 @@ import (
 
 // reapLoop sweeps behind the timers.
 func (m *Manager) reapLoop() {
-	tick := time.NewTicker(m.cfg.ReapInterval)
+	tick := time.NewTicker(max(m.cfg.ReapInterval, time.Second))
 	defer tick.Stop()
 	for {
 		select {

@@ -19,6 +19,12 @@ func invalid(format string, args ...any) *Error {
 	return &Error{Kind: KindInvalid, Message: fmt.Sprintf(format, args...)}
 }
 
+// hint adds what to do next.
+func (e *Error) hint(text string) *Error {
+	e.Hint = text
+	return e
+}
+
 // notFound is the one answer for a sandbox that a caller may not know of: never
 // made, another owner's, expired, destroyed.
 func notFound(id schemas.SandboxID) *Error {

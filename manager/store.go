@@ -26,6 +26,9 @@ func openStore(dataDir string, log *slog.Logger) (*store, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make records directory: %w", err)
 	}
+	if err := syncDir(dataDir); err != nil {
+		return nil, fmt.Errorf("sync data directory: %w", err)
+	}
 	strays, _ := filepath.Glob(filepath.Join(s.dir, ".*"))
 	for _, stray := range strays {
 		if err := os.Remove(stray); err != nil {

@@ -17,6 +17,18 @@ func (m *Manager) spawn(f func()) bool {
 	return true
 }
 
+// enlist makes the caller's own goroutine one that Close waits for, until it
+// calls m.tasks.Done.
+func (m *Manager) enlist() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return closing()
+	}
+	m.tasks.Add(1)
+	return nil
+}
+
 func (m *Manager) awaitTasks(limit time.Duration) bool {
 	done := make(chan struct{})
 	go func() {
