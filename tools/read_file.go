@@ -36,6 +36,9 @@ func runRead(ctx context.Context, c *call, in schemas.ReadFileArgs) (*mcp.CallTo
 	if err != nil {
 		return nil, err
 	}
+	if in.Encoding == schemas.EncodingBase64 {
+		return c.readBytes(ctx, in, offset, limit)
+	}
 	f, r, err := c.ReadFile(ctx, c.owner, in.SandboxID, in.Path, 0, -1)
 	if err != nil {
 		return nil, err
@@ -60,12 +63,10 @@ func (c *call) readAs(ctx context.Context, in schemas.ReadFileArgs, f schemas.Fi
 	}
 	paged := in.Offset != nil || in.Limit != nil
 	switch {
-	case in.Encoding == schemas.EncodingBase64:
-		return c.readBytes(ctx, in, f, offset, limit)
 	case in.Encoding == "" && !paged && f.Size < maxImageBytes && imageType(sample) != "":
 		return readImage(f, r, imageType(sample))
 	case in.Encoding == "" && !isText(sample, err == io.EOF):
-		return c.readBytes(ctx, in, f, offset, limit)
+		return c.readBytes(ctx, in, offset, limit)
 	}
 	page, err := readText(r, f, offset, limit)
 	if err != nil {
@@ -93,8 +94,8 @@ func readImage(f schemas.FileInfo, r io.Reader, mime string) (*mcp.CallToolResul
 }
 
 // readBytes is a page of exact bytes, counted in bytes.
-func (c *call) readBytes(ctx context.Context, in schemas.ReadFileArgs, f schemas.FileInfo, offset, limit int64) (*mcp.CallToolResult, error) {
-	_, r, err := c.ReadFile(ctx, c.owner, in.SandboxID, in.Path, offset, min(limit, readFileChars/4*3))
+func (c *call) readBytes(ctx context.Context, in schemas.ReadFileArgs, offset, limit int64) (*mcp.CallToolResult, error) {
+	f, r, err := c.ReadFile(ctx, c.owner, in.SandboxID, in.Path, offset, min(limit, readFileChars/4*3))
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func sandboxText(s schemas.Sandbox) string {
 	if s.Network {
 		network = "network"
 	}
-	text := fmt.Sprintf("%s%s: %s, image %s, %g CPUs, %d MiB, %s, expires %s",
+	text := fmt.Sprintf("%s%s: %s, image %s, CPUs %g, memory %d MiB, %s, expires %s",
 		s.ID, label(s.Name), s.Status, s.Image, s.CPUs, s.MemoryMB, network, when(s.ExpiresAt))
 	if s.SourceSnapshotID != nil {
 		text += ", from " + string(*s.SourceSnapshotID)

@@ -28,7 +28,7 @@ func listText[T any](what string, entries []T, next string, line func(T) string)
 		return "no " + what
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d %s", len(entries), what)
+	fmt.Fprintf(&b, "%s: %d", what, len(entries))
 	for _, e := range entries {
 		b.WriteString("\n" + line(e))
 	}

@@ -1,0 +1,175 @@
+package tools
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+func TestN12ExitCodesAreResults(t *testing.T) {
+	b := newBench(t)
+	id := b.create()
+	run := func(a args) (r schemas.ExecResult, text string) {
+		t.Helper()
+		a["sandbox_id"] = id
+		got := b.call("exec", a)
+		got.into(t, &r)
+		return r, got.text()
+	}
+	r, text := run(args{"command": "echo out; echo err >&2; exit 3"})
+	if r.ExitCode != 3 || r.Stdout != "out\n" || r.Stderr != "err\n" || r.Truncated || r.Encoding != "utf-8" || r.StdoutBytes != 4 {
+		t.Errorf("got %+v", r)
+	}
+	if !strings.HasPrefix(text, "exit code 3 after ") || !strings.HasSuffix(text, " ms\n--- stdout ---\nout\n--- stderr ---\nerr") {
+		t.Errorf("got %q", text)
+	}
+	r, text = run(args{"command": "echo before; sleep 30", "timeout_seconds": 0.2})
+	if !r.TimedOut || r.ExitCode != 137 || r.Stdout != "before\n" || !strings.HasPrefix(text, "exit code 137: killed because its timeout passed, after ") {
+		t.Errorf("got %+v, %q", r, text)
+	}
+	if r, text = run(args{"command": "true"}); r.ExitCode != 0 || !strings.HasSuffix(text, "no output") {
+		t.Errorf("got %+v, %q", r, text)
+	}
+	if r, _ = run(args{"argv": []string{"echo", "$HOME", "a  b"}}); r.Stdout != "$HOME a  b\n" {
+		t.Errorf("argv: %q", r.Stdout)
+	}
+	if r, _ = run(args{"command": []string{"echo", "lenient"}}); r.Stdout != "lenient\n" {
+		t.Errorf("an array as command: %q", r.Stdout)
+	}
+	if r, _ = run(args{"command": "cat; pwd; echo $A", "stdin": "in\n", "workdir": "/tmp", "env": args{"A": "b"}}); r.Stdout != "in\n/tmp\nb\n" {
+		t.Errorf("stdin, workdir, env: %q", r.Stdout)
+	}
+}
+
+func TestN12FailedCallsAreErrorsWithCodeAndHint(t *testing.T) {
+	b := newBench(t)
+	id := b.create()
+	const nobody = "sb_0000000000000000"
+	for _, c := range []struct {
+		tool string
+		args args
+		want string
+	}{
+		{"exec", args{"sandbox_id": nobody, "command": "true"}, "not_found: "},
+		{"exec", args{"sandbox_id": "nonsense", "command": "true"}, "invalid_request: sandbox_id: must be a sandbox ID"},
+		{"exec", nil, "invalid_request: sandbox_id: is required"},
+		{"exec", args{"sandbox_id": id}, "invalid_request: command: is required, unless argv is given"},
+		{"exec", args{"sandbox_id": id, "cmd": "ls"}, "invalid_request: cmd: is not a known field; known are sandbox_id, command"},
+		{"exec", args{"sandbox_id": id, "command": "ls", "timeout_seconds": -1}, "invalid_request: timeout_seconds"},
+		{"exec", args{"sandbox_id": id, "command": "ls", "max_output_bytes": -1}, "invalid_request: max_output_bytes: must be from 0 to 200000, got -1"},
+		{"exec", args{"sandbox_id": id, "command": "ls", "env": args{"1A": "x"}}, "invalid_request: "},
+		{"exec", args{"sandbox_id": id, "command": "cat", "stdin_base64": "%"}, "invalid_request: stdin_base64"},
+		{"sandbox_create", args{"image": "no such image"}, "invalid_request: "},
+		{"sandbox_create", args{"cpus": "2"}, "invalid_request: cpus: must be a number, got a string"},
+		{"sandbox_create", args{"memory_mb": 1}, "invalid_request: memory_mb"},
+		{"sandbox_destroy", args{"sandbox_id": nobody}, "not_found: "},
+		{"read_file", args{"sandbox_id": id, "path": "nowhere"}, "not_found: "},
+		{"read_file", args{"sandbox_id": id, "path": "/workspace"}, "invalid_request: "},
+		{"read_file", args{"sandbox_id": id, "path": "a", "offset": -1}, "invalid_request: offset: must be from 0 to "},
+		{"write_file", args{"sandbox_id": id, "path": "/etc/passwd", "content": ""}, "invalid_request: "},
+		{"write_file", args{"sandbox_id": id, "path": "a"}, "invalid_request: content: is required, unless content_base64 is given"},
+		{"write_file", args{"sandbox_id": id, "path": "a", "content": "", "content_base64": ""}, "invalid_request: content: must not be given together with content_base64"},
+		{"write_file", args{"sandbox_id": id, "path": "a", "content_base64": "%"}, "invalid_request: content_base64: must be standard base64"},
+		{"write_file", args{"sandbox_id": id, "path": "a", "content": "", "mode": "rwx"}, "invalid_request: mode"},
+		{"list_files", args{"sandbox_id": id, "limit": 0}, "invalid_request: limit: must be from 1 to 1000, got 0"},
+		{"edit_file", args{"sandbox_id": id, "path": "nowhere", "old_text": "a", "new_text": "b"}, "not_found: "},
+		{"edit_file", args{"sandbox_id": id, "path": "a", "old_text": "", "new_text": "b"}, "invalid_request: old_text: must not be empty"},
+		{"fork", args{}, "invalid_request: snapshot_id: is required, unless sandbox_id is given"},
+		{"fork", args{"sandbox_id": id, "count": 21}, "invalid_request: count: must be from 1 to 20, got 21"},
+	} {
+		r := b.call(c.tool, c.args)
+		if text := r.text(); !r.IsError || !strings.HasPrefix(text, c.want) || !strings.Contains(text, "\nHint: ") {
+			t.Errorf("%s %v: got %q, want %q and a hint", c.tool, c.args, text, c.want)
+		}
+	}
+}
+
+func TestD3OutputIsValidWhateverItsBytes(t *testing.T) {
+	b := newBench(t)
+	id := b.create()
+	for _, c := range []struct{ printf, want, base64 string }{
+		{`\377\376\200`, "\uFFFD\uFFFD\uFFFD", "//6A"},
+		{`\355\240\200`, "\uFFFD\uFFFD\uFFFD", "7aCA"},
+		{`\033[31m\000`, "\x1b[31m\x00", "G1szMW0A"},
+		{`\260\241`, "\uFFFD\uFFFD", "sKE="},
+		{`\343\201\202`, "あ", "44GC"},
+	} {
+		var r schemas.ExecResult
+		b.call("exec", args{"sandbox_id": id, "argv": []string{"printf", c.printf}}).into(t, &r)
+		if r.Stdout != c.want || r.StdoutTruncated {
+			t.Errorf("%s: got %q", c.printf, r.Stdout)
+		}
+		b.call("exec", args{"sandbox_id": id, "argv": []string{"printf", c.printf}, "encoding": "base64"}).into(t, &r)
+		if r.Stdout != c.base64 || r.Encoding != "base64" {
+			t.Errorf("%s: got %q as base64", c.printf, r.Stdout)
+		}
+	}
+}
+
+func TestN9OutputIsBounded(t *testing.T) {
+	b := newBench(t)
+	id := b.create()
+	b.call("write_file", args{"sandbox_id": id, "path": "esc", "content": strings.Repeat("\x1b", 100_000)})
+	const flood = "yes 0123456789 | head -c 20000000"
+	for _, c := range []struct {
+		name, command string
+		max           int
+	}{
+		{"stdout", "echo start; " + flood + "; echo end", 30_000},
+		{"stderr", flood + " >&2", 30_000},
+		{"both", flood + "; " + flood + " >&2", 30_000},
+		{"control characters", "cat esc", 30_000},
+		{"asked for less", flood, 1000},
+		{"asked for none", flood, 0},
+		{"asked for more", flood + "; " + flood + " >&2", 200_000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := args{"sandbox_id": id, "command": c.command}
+			if c.max != 30_000 {
+				a["max_output_bytes"] = c.max
+			}
+			got := b.call("exec", a)
+			var r schemas.ExecResult
+			got.into(t, &r)
+			chars := jsonLen(got.text()) + len(mustJSON(r))
+			if most := max(50_000, 2*c.max+20_000); chars > most {
+				t.Errorf("%d characters", chars)
+			}
+			if len(r.Stdout) > c.max || len(r.Stderr) > c.max || !utf8.ValidString(r.Stdout) {
+				t.Errorf("%d and %d bytes", len(r.Stdout), len(r.Stderr))
+			}
+			if !r.Truncated || r.StdoutBytes+r.StderrBytes < 100_000 || r.StdoutTruncated != (r.StdoutBytes > 50) {
+				t.Errorf("truncated %v, stdout %v of %d, stderr %v of %d", r.Truncated, r.StdoutTruncated, r.StdoutBytes, r.StderrTruncated, r.StderrBytes)
+			}
+			if c.name == "stdout" && (!strings.HasPrefix(r.Stdout, "start\n") || !strings.HasSuffix(r.Stdout, "end\n") || strings.Count(r.Stdout, "left out here") != 1) {
+				t.Errorf("head and tail are %.20q and %q", r.Stdout, r.Stdout[len(r.Stdout)-20:])
+			}
+		})
+	}
+}
+
+func TestBase64IsCutAtAnEnd(t *testing.T) {
+	b := newBench(t)
+	id := b.create()
+	var r schemas.ExecResult
+	b.call("exec", args{"sandbox_id": id, "command": "yes abc | head -c 1000000", "encoding": "base64"}).into(t, &r)
+	raw, err := base64.StdEncoding.DecodeString(r.Stdout)
+	if err != nil || !strings.HasPrefix(strings.Repeat("abc\n", 30_000), string(raw)) || len(raw) < 20_000 || !r.StdoutTruncated || r.StdoutBytes != 1_000_000 {
+		t.Errorf("%v, %d bytes, %v, %d", err, len(raw), r.StdoutTruncated, r.StdoutBytes)
+	}
+}
+
+// mustJSON is v as a client that shows its model JSON writes it.
+func mustJSON(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err)
+	}
+	return b.String()
+}

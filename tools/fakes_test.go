@@ -1,0 +1,63 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/mcp-sandbox/mcp-sandbox/manager"
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// hugeFile has a file of 20 GB that must not be read to its end.
+type hugeFile struct{ core }
+
+func (hugeFile) Config() manager.Config { return manager.Config{MaxFileBytes: 1000} }
+
+func (hugeFile) ReadFile(context.Context, manager.Owner, schemas.SandboxID, string, int64, int64) (schemas.FileInfo, io.ReadCloser, error) {
+	f := schemas.FileInfo{Path: "/workspace/big", Size: 20 << 30}
+	return f, io.NopCloser(io.LimitReader(endless{}, 5000)), nil
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'a'
+	}
+	return len(p), nil
+}
+
+// manyFiles has a directory of 50 000 files with long names.
+type manyFiles struct{ core }
+
+const manyFilesCount = 50_000
+
+func fileNumber(i int) string { return fmt.Sprintf("%06d%s", i, strings.Repeat("é", 100)) }
+
+func (manyFiles) ListFiles(_ context.Context, _ manager.Owner, _ schemas.SandboxID, path string, p schemas.Page) (schemas.FileList, error) {
+	l := schemas.FileList{Path: path}
+	from, _ := strconv.Atoi(p.Cursor)
+	to := min(manyFilesCount, from+p.Limit)
+	for i := from; i < to; i++ {
+		l.Entries = append(l.Entries, schemas.FileInfo{
+			Name: fileNumber(i), Path: path + "/" + fileNumber(i), Type: schemas.TypeFile, Mode: "644",
+		})
+	}
+	if to < manyFilesCount {
+		l.NextCursor = strconv.Itoa(to)
+	}
+	return l, nil
+}
+
+// scripted runs a function instead of a command.
+type scripted struct {
+	core
+	exec func(ctx context.Context, emit func(schemas.Stream, []byte) error) (schemas.ExecExit, error)
+}
+
+func (s scripted) ExecStream(ctx context.Context, _ manager.Owner, _ schemas.SandboxID, _ schemas.ExecRequest, emit func(schemas.Stream, []byte) error) (schemas.ExecExit, error) {
+	return s.exec(ctx, emit)
+}
