@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net"
+	"time"
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
@@ -66,8 +68,25 @@ func (b *Backend) greet(ctx context.Context, name string, s *stream, key protoco
 	return b.newGuest(name, c), nil
 }
 
+// versionLimit is for a guest that has just answered the handshake.
+const versionLimit = 5 * time.Second
+
+// version asks the guest for its version of the protocol.
+func (g *guest) version(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, versionLimit, fmt.Errorf("%w: no answer to the first call", client.ErrHandshake))
+	defer cancel()
+	hello, err := g.client.Hello(ctx)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if err != nil {
+		return 0, greetError(err)
+	}
+	return hello.Version, nil
+}
+
 func greetError(err error) error {
-	if !errors.Is(err, client.ErrHandshake) {
+	if !errors.Is(err, client.ErrLost) && !errors.Is(err, client.ErrHandshake) {
 		return dockerError("reach the sandbox", err)
 	}
 	return &manager.Error{

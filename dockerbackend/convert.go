@@ -24,8 +24,8 @@ const (
 
 	// guestThreads is the guest's own share of the process limit, which counts
 	// threads: a spec's limit is what the sandbox's user may use. The guest
-	// makes 12 when it starts and no more later; the rest is margin.
-	guestThreads = 16
+	// makes about 16 when it starts and no more later; the rest is margin.
+	guestThreads = 20
 
 	shmSize   = 16 << 20
 	openFiles = 16384

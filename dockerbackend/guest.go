@@ -13,14 +13,15 @@ import (
 
 // guest is a [manager.Guest]: the channel's client in the manager's words.
 type guest struct {
-	client *client.Client
-	watch  *watch
+	container string
+	client    *client.Client
+	watch     *watch
 }
 
 var _ manager.Guest = (*guest)(nil)
 
 func (b *Backend) newGuest(name string, c *client.Client) *guest {
-	g := &guest{client: c, watch: &watch{
+	g := &guest{container: name, client: c, watch: &watch{
 		hello:   func(ctx context.Context) error { _, err := c.Hello(ctx); return err },
 		inspect: func(ctx context.Context) error { return b.checkAlive(ctx, name) },
 		lost:    func() { c.Close() },
@@ -35,6 +36,20 @@ func (b *Backend) newGuest(name string, c *client.Client) *guest {
 		b.mu.Unlock()
 	}()
 	return g
+}
+
+// closeGuests ends this server's connections to a container. Docker passes the
+// guest's output to all that are attached, and what any of them writes to the
+// guest: two at a time would garble each other's sessions.
+func (b *Backend) closeGuests(container string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for g := range b.guests {
+		if g.container == container {
+			go g.client.Close()
+			<-g.client.Done()
+		}
+	}
 }
 
 func (g *guest) Exec(ctx context.Context, c manager.Command, emit func(schemas.Stream, []byte) error) (manager.Exit, error) {

@@ -55,7 +55,7 @@ func (b *Backend) RemoveFound(ctx context.Context, f manager.Found) error {
 	if f.Kind == manager.FoundVolume {
 		return b.removeOwnVolume(ctx, f.Name)
 	}
-	ctx, release, err := b.locks.overtake(ctx, f.Name)
+	release, err := b.locks.overtake(ctx, f.Name)
 	if err != nil {
 		return err
 	}

@@ -46,39 +46,56 @@ func (b *Backend) open(ctx context.Context, i incarnation, state *container.Stat
 }
 
 // openRunning connects to a guest that should be waiting. One that does not
-// answer is restarted; one that another release made is replaced.
+// answer, not even the second time, is restarted; one that another release made
+// is replaced.
 func (b *Backend) openRunning(ctx context.Context, i incarnation) (manager.Guest, error) {
-	g, err := b.connect(ctx, i)
-	if manager.KindOf(err) == manager.KindBackend && ctx.Err() == nil {
+	g, version, err := b.connect(ctx, i)
+	if silent(ctx, err) {
+		g, version, err = b.connect(ctx, i)
+	}
+	if silent(ctx, err) {
 		b.log.Warn("guest does not answer, restarting its container", "container", i.ref.Container, "error", err)
 		if err := b.docker.restartContainer(ctx, i.ref.Container); err != nil {
 			return nil, err
 		}
-		g, err = b.connect(ctx, i)
+		g, version, err = b.connect(ctx, i)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return b.upToDate(ctx, i, g)
+	return b.upToDate(ctx, i, g, version)
 }
 
-func (b *Backend) connect(ctx context.Context, i incarnation) (*guest, error) {
+// silent tells whether err is the guest's silence and not Docker's.
+func silent(ctx context.Context, err error) bool {
+	kind := manager.KindOf(err)
+	return err != nil && ctx.Err() == nil && (kind == manager.KindBackend || kind == manager.KindLost)
+}
+
+// connect begins a session and asks for the guest's protocol version. That also
+// shows that the session works: bytes which an earlier connection still had
+// under way may have got into it.
+func (b *Backend) connect(ctx context.Context, i incarnation) (_ *guest, version int, err error) {
+	b.closeGuests(i.ref.Container)
 	s, err := b.attach(ctx, i.ref.Container)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return b.greet(ctx, i.ref.Container, s, i.key)
+	g, err := b.greet(ctx, i.ref.Container, s, i.key)
+	if err != nil {
+		return nil, 0, err
+	}
+	version, err = g.version(ctx)
+	if err != nil {
+		g.Close()
+	}
+	return g, version, err
 }
 
 // upToDate replaces the container if its guest speaks another version of the
 // protocol, from before an update of the server.
-func (b *Backend) upToDate(ctx context.Context, i incarnation, g *guest) (manager.Guest, error) {
-	hello, err := g.client.Hello(ctx)
-	if err != nil {
-		g.Close()
-		return nil, guestError(err)
-	}
-	if hello.Version == protocol.Version {
+func (b *Backend) upToDate(ctx context.Context, i incarnation, g *guest, version int) (manager.Guest, error) {
+	if version == protocol.Version {
 		return g, nil
 	}
 	g.Close()
@@ -93,7 +110,11 @@ func (b *Backend) openStopped(ctx context.Context, i incarnation) (manager.Guest
 	}
 	g, err := b.startAndGreet(ctx, i)
 	if err == nil {
-		return b.upToDate(ctx, i, g)
+		var version int
+		if version, err = g.version(ctx); err == nil {
+			return b.upToDate(ctx, i, g, version)
+		}
+		g.Close()
 	}
 	if ctx.Err() != nil || isUnavailable(err) {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 
 // Remove implements [manager.Backend].
 func (b *Backend) Remove(ctx context.Context, ref manager.Ref) error {
-	ctx, release, err := b.locks.overtake(ctx, ref.Container)
+	release, err := b.locks.overtake(ctx, ref.Container)
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,13 @@ import (
 )
 
 // How soon a call that nobody will answer is ended: first look, then the time
-// for the guest's answer. A guest that is merely busy is given all the time.
+// for the guest's answer. A guest that is merely busy is given half a minute;
+// it is served before all else in its sandbox, so more means that it hangs.
 const (
-	firstLook  = time.Second
-	lookEvery  = 2 * time.Second
-	helloLimit = 1500 * time.Millisecond
+	firstLook   = time.Second
+	lookEvery   = 2 * time.Second
+	helloLimit  = 1500 * time.Millisecond
+	silentLimit = 30 * time.Second
 )
 
 // watch ends calls in flight when the guest cannot answer them any more and the
@@ -57,26 +59,36 @@ func (w *watch) begin(ctx context.Context) (context.Context, func()) {
 
 // look runs while there are calls.
 func (w *watch) look() {
-	silent := 0 // looks in a row that found Docker silent
+	heard := time.Now() // from the guest
+	away := 0           // looks in a row that found Docker away
 	for pause := firstLook; ; pause = lookEvery {
 		time.Sleep(pause)
 		if !w.busy() {
 			return
 		}
-		err := w.check()
+		if w.answers() {
+			heard, away = time.Now(), 0
+			continue
+		}
+		err := w.inspect(context.Background())
+		if !isUnavailable(err) {
+			away = 0
+		} else if away++; away < 2 {
+			continue
+		}
 		switch {
-		case err == nil:
-			silent = 0
-		case isUnavailable(err):
-			if silent++; silent == 2 {
-				w.end(err)
-			}
-		case manager.KindOf(err) == manager.KindLost:
+		case manager.KindOf(err) == manager.KindLost, time.Since(heard) > silentLimit:
 			w.lost()
-		default:
+		case err != nil:
 			w.end(err)
 		}
 	}
+}
+
+func (w *watch) answers() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), helloLimit)
+	defer cancel()
+	return w.hello(ctx) == nil
 }
 
 // busy tells whether to go on looking.
@@ -85,15 +97,6 @@ func (w *watch) busy() bool {
 	defer w.mu.Unlock()
 	w.running = len(w.calls) > 0
 	return w.running
-}
-
-func (w *watch) check() error {
-	ctx, cancel := context.WithTimeout(context.Background(), helloLimit)
-	defer cancel()
-	if w.hello(ctx) == nil {
-		return nil
-	}
-	return w.inspect(context.Background())
 }
 
 // end fails the calls in flight; the connection stays, for the container may be
