@@ -125,7 +125,7 @@ func (s *server) finish() {
 func (s *server) checkLog() {
 	for _, bad := range []string{"panic", "DATA RACE", "fatal error"} {
 		if i := strings.Index(s.Log(), bad); i >= 0 {
-			s.t.Errorf("server log has %q:\n%s", bad, tail(s.Log()[i:]))
+			s.t.Errorf("server log has %q: %.2000s", bad, s.Log()[i:])
 		}
 	}
 	if strays := s.Strays(); len(strays) > 0 {
@@ -165,9 +165,12 @@ func eventually(t *testing.T, limit time.Duration, what string, state func() (go
 	}
 }
 
+// tail is the last lines of a log, and of each not too much.
 func tail(log string) string {
 	lines := strings.Split(strings.TrimSpace(log), "\n")
-	return strings.Join(lines[max(0, len(lines)-30):], "\n")
+	lines = lines[max(0, len(lines)-10):]
+	for i, line := range lines {
+		lines[i] = line[:min(len(line), 500)]
+	}
+	return strings.Join(lines, "\n")
 }
-
-func ptr[T any](v T) *T { return &v }
