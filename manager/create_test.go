@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -224,4 +225,23 @@ func TestCreateCallerGoesAway(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A daemon gets slower, not faster, with more creations at a time.
+func TestCreationsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t)
+		gate := make(chan struct{})
+		s.fake.Inject(backendtest.OpCreate, backendtest.Fault{Times: 10, Wait: gate})
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() { s.create() })
+		}
+		synctest.Wait()
+		if n := s.fake.Calls(backendtest.OpCreate); n != 4 {
+			t.Errorf("%d creations at a time", n)
+		}
+		close(gate)
+		wg.Wait()
+	})
 }
