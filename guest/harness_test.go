@@ -82,6 +82,8 @@ type machine struct {
 	out       *os.File
 	isolated  bool
 	exited    chan struct{}
+	wires     []*wire
+	stopping  sync.Once
 }
 
 func startMachine(t testing.TB) *machine {
@@ -124,7 +126,12 @@ func sandboxDir(t testing.TB) string {
 	return dir
 }
 
-func (m *machine) stop() {
+func (m *machine) stop() { m.stopping.Do(m.end) }
+
+func (m *machine) end() {
+	for _, w := range m.wires {
+		w.Close()
+	}
 	m.in.Close()
 	select {
 	case <-m.exited:
@@ -147,7 +154,9 @@ type wire struct {
 // attach duplicates the streams, so that closing one wire breaks off its own
 // reads and writes only.
 func (m *machine) attach() *wire {
-	return &wire{in: dup(m.t, m.in), out: dup(m.t, m.out), closed: make(chan struct{})}
+	w := &wire{in: dup(m.t, m.in), out: dup(m.t, m.out), closed: make(chan struct{})}
+	m.wires = append(m.wires, w)
+	return w
 }
 
 func dup(t testing.TB, f *os.File) *os.File {

@@ -1,56 +1,111 @@
 package guest
 
 import (
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// killPatience bounds a hunt. A process inside an uninterruptible system call
-// cannot be killed by anyone; it dies when that returns.
-const killPatience = 800 * time.Millisecond
+// Bounds of a hunt. A process inside an uninterruptible system call can be
+// neither stopped nor killed by anyone; it dies when that returns.
+const (
+	freezePatience = 300 * time.Millisecond
+	killPatience   = 800 * time.Millisecond
+)
 
 // killTree kills a command with everything it started and reports whether none
-// of it is left. First the process group, in one indivisible step that no fork
-// in it can outrun; then whatever carries the mark, over and over, because what
-// forks during one look is only seen by the next. A killed process cannot fork,
-// so each round leaves fewer.
+// of it is left.
+//
+// First goes the process group, in one indivisible step that no fork in it can
+// outrun. Then whatever carries the mark is stopped, over and over, because
+// what is forked during one look is only seen by the next, and only when all
+// stand still are they killed. Killing at once would make room under the
+// process limit, into which those not yet seen could fork for ever; the stopped
+// keep it full. If they are very many, the brake is pulled.
 func (g *guest) killTree(p *process) bool {
 	deadline := time.Now().Add(killPatience)
-	for pause := time.Duration(0); ; pause = min(pause+time.Millisecond, 20*time.Millisecond) {
-		g.table.killGroup(p)
-		left := g.marks.descendants(p)
-		if len(left) == 0 {
-			return true
+	g.table.killGroup(p)
+	defer g.freeze(p)()
+	for {
+		left := g.marks.descendants(p, all)
+		for _, s := range left {
+			g.signalMarked(p, s.pid, unix.SIGKILL)
 		}
-		for _, pid := range left {
-			g.killMarked(p, pid)
+		if len(left) == 0 || time.Now().After(deadline) {
+			return len(left) == 0
 		}
-		if time.Now().After(deadline) {
-			return false
+		time.Sleep(time.Millisecond) // they need the CPU to die
+	}
+}
+
+// stampede is how many descendants make it likely that looking for them one by
+// one loses the race.
+const stampede = 16
+
+const all = 1 << 30
+
+// freeze stops p's descendants and returns what starts bystanders again.
+func (g *guest) freeze(p *process) (thaw func()) {
+	for deadline := time.Now().Add(freezePatience); time.Now().Before(deadline); {
+		found := g.marks.descendants(p, stampede)
+		if len(found) == stampede && os.Getpid() == 1 && g.pausing.TryLock() {
+			return g.brake(p)
 		}
-		if pause > 3*time.Millisecond { // the first rounds race a fork bomb
-			time.Sleep(pause)
+		if g.stop(p, found) == 0 && len(found) < stampede {
+			break
+		}
+	}
+	return func() {}
+}
+
+// stop stops those of the descendants that run, and counts them.
+func (g *guest) stop(p *process, descendants []stat) (running int) {
+	for _, s := range descendants {
+		if s.state != 'T' {
+			running++
+			g.signalMarked(p, s.pid, unix.SIGSTOP)
+		}
+	}
+	return running
+}
+
+// brake stops everything in the sandbox at one stroke, which no fork can outrun
+// and which leaves the CPU to the guest. Bystanders, unless they were stopped
+// before, go on as soon as the hunt is over. A snapshot's pause does the same
+// and must not be mixed up with it, hence the lock.
+func (g *guest) brake(p *process) (release func()) {
+	before := map[stopped]bool{}
+	for _, s := range g.marks.others(p) {
+		before[stopped{s.pid, s.start}] = s.state == 'T'
+	}
+	rawKill(-1, unix.SIGSTOP)
+	return func() {
+		defer g.pausing.Unlock()
+		for _, s := range g.marks.others(p) {
+			if s.alive() && !before[stopped{s.pid, s.start}] {
+				rawKill(s.pid, unix.SIGCONT)
+			}
 		}
 	}
 }
 
-// killMarked kills pid if it is still the process that carries p's mark. The
+// signalMarked signals pid if it is still a process that carries p's mark. The
 // descriptor pins the process, so that a pid given to another in between does
 // no harm; without one (old kernels) the window is some microseconds.
-func (g *guest) killMarked(p *process, pid int) {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		if err != unix.ESRCH {
-			rawKill(pid, unix.SIGKILL)
+func (g *guest) signalMarked(p *process, pid int, sig unix.Signal) {
+	fd, errno := rawPidfdOpen(pid)
+	if errno != 0 {
+		if errno != unix.ESRCH {
+			rawKill(pid, sig)
 		}
 		return
 	}
-	defer unix.Close(fd)
+	defer rawClose(fd)
 	if mark, ok := markOf(pid); g.marks.usable && (!ok || mark != p.mark) {
 		return
 	}
-	if unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == unix.ENOSYS {
-		rawKill(pid, unix.SIGKILL)
+	if errno := rawPidfdSignal(fd, sig); errno == unix.ENOSYS || errno == unix.EPERM {
+		rawKill(pid, sig)
 	}
 }

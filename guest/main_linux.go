@@ -3,6 +3,7 @@ package guest
 import (
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -34,10 +35,11 @@ type guest struct {
 	spawner *spawner // starts commands
 	marks   *marker  // tells a command's descendants from others
 	oom     *oomMeter
-	execs   slots // commands that run
-	calls   slots // file and archive calls under way
-	disk    slots // … of which so many may be inside the kernel
-	gate    *gate // closed while a snapshot needs the sandbox to hold still
+	execs   slots      // commands that run
+	calls   slots      // file and archive calls under way
+	disk    slots      // … of which so many may be inside the kernel
+	gate    *gate      // closed while a snapshot needs the sandbox to hold still
+	pausing sync.Mutex // held by whoever has stopped processes and will start them again
 	expiry  expiry
 }
 

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -89,15 +90,40 @@ func markOf(pid int) (uint64, bool) {
 	return limit.Cur, errno == 0
 }
 
-// descendants lists the living processes that p started, however indirectly.
-func (m *marker) descendants(p *process) []int {
+// descendants lists the living processes that p started, however indirectly, or
+// the first few of them.
+func (m *marker) descendants(p *process, limit int) (found []stat) {
 	if !m.usable {
-		return m.byEnvironment(p)
+		found = m.byEnvironment(p)
+		return found[:min(len(found), limit)]
 	}
-	var found []int
 	for _, pid := range processes() {
-		if mark, ok := markOf(pid); ok && mark == p.mark && alive(pid) {
-			found = append(found, pid)
+		if len(found) == limit {
+			break
+		}
+		mark, ok := markOf(pid)
+		if !ok || mark != p.mark {
+			continue
+		}
+		if s := statOf(pid); s.alive() {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// others lists the processes that p did not start.
+func (m *marker) others(p *process) (found []stat) {
+	if !m.usable {
+		ours := map[int]bool{}
+		for _, s := range m.byEnvironment(p) {
+			ours[s.pid] = true
+		}
+		return slices.DeleteFunc(stats(), func(s stat) bool { return ours[s.pid] })
+	}
+	for _, pid := range processes() {
+		if mark, ok := markOf(pid); !ok || mark != p.mark {
+			found = append(found, statOf(pid))
 		}
 	}
 	return found
@@ -106,7 +132,7 @@ func (m *marker) descendants(p *process) []int {
 // byEnvironment finds processes that have the variable or p's session, and then
 // all their children. One that clears its environment, leaves the session and
 // loses its parent escapes; only where the kernel offers nothing better.
-func (m *marker) byEnvironment(p *process) []int {
+func (m *marker) byEnvironment(p *process) (found []stat) {
 	all := stats()
 	member := map[int]bool{}
 	entry := markVariable + "=" + strconv.FormatUint(p.mark, 10)
@@ -121,10 +147,9 @@ func (m *marker) byEnvironment(p *process) []int {
 			}
 		}
 	}
-	var found []int
 	for _, s := range all {
 		if member[s.pid] && s.alive() {
-			found = append(found, s.pid)
+			found = append(found, s)
 		}
 	}
 	return found

@@ -25,11 +25,13 @@ func (g *guest) pause(ctx context.Context) (resume func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	g.pausing.Lock()
 	ours := map[stopped]bool{}
 	resume = func() {
 		for s := range ours {
 			s.resume()
 		}
+		g.pausing.Unlock()
 		open()
 	}
 	held := false

@@ -5,29 +5,22 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// scanning lets one reader at a time into /proc, since reading it may block a
-// thread for a moment and threads are few.
-var scanning sync.Mutex
-
 // processes lists all processes but the guest itself.
 func processes() (pids []int) {
-	scanning.Lock()
-	defer scanning.Unlock()
-	fd, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
+	fd, errno := rawOpen(unix.AT_FDCWD, "/proc")
+	if errno != 0 {
 		return nil
 	}
-	defer unix.Close(fd)
+	defer rawClose(fd)
 	buf := make([]byte, 16<<10)
 	self := os.Getpid()
 	for {
-		n, err := unix.ReadDirent(fd, buf)
-		if n <= 0 || err != nil {
+		n, errno := rawReadDir(fd, buf)
+		if n <= 0 || errno != 0 {
 			return pids
 		}
 		_, _, names := unix.ParseDirent(buf[:n], -1, nil)
@@ -48,9 +41,6 @@ type stat struct {
 
 // alive is false for what has ended and only waits to be reaped.
 func (s stat) alive() bool { return s.state != 'Z' && s.state != 'X' && s.state != 0 }
-
-// alive reports whether pid runs. One that cannot be read is taken to be gone.
-func alive(pid int) bool { return statOf(pid).alive() }
 
 // stats reads the stat of every process but the guest.
 func stats() (all []stat) {
@@ -89,17 +79,12 @@ func hasVariable(pid int, entry string) bool {
 
 // readProc reads at most limit bytes of a file of one process.
 func readProc(pid int, name string, limit int) []byte {
-	scanning.Lock()
-	defer scanning.Unlock()
-	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/"+name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
+	fd, errno := rawOpen(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid)+"/"+name)
+	if errno != 0 {
 		return nil
 	}
-	defer unix.Close(fd)
+	defer rawClose(fd)
 	buf := make([]byte, limit)
-	n, err := unix.Read(fd, buf)
-	if err != nil {
-		return nil
-	}
+	n, _ := rawRead(fd, buf)
 	return buf[:n]
 }

@@ -6,10 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// System calls that cannot block, made without entering the scheduler. An
-// ordinary one that lasts more than a few microseconds (say, because the
-// sandbox has used up its CPU quota) makes the runtime hand its processor to
-// another thread, and so the number of threads would depend on the load.
+// System calls that do not wait, made without entering the scheduler. An
+// ordinary one that lasts more than a few microseconds (say, because the CPU is
+// taken away in the middle of it) makes the runtime hand its processor to
+// another thread. So the number of threads would depend on the load; and among
+// two hundred busy processes every such handing over costs a place in the
+// kernel's queue: looking through /proc took half a second instead of one
+// millisecond.
 
 // rawRead reads from a non-blocking descriptor.
 func rawRead(fd int, p []byte) (int, unix.Errno) {
@@ -81,4 +84,29 @@ func count(n uintptr, errno unix.Errno) (int, unix.Errno) {
 		return 0, errno
 	}
 	return int(n), 0
+}
+
+// rawOpen opens a file of /proc for reading; dir is a descriptor or AT_FDCWD.
+func rawOpen(dir int, path string) (int, unix.Errno) {
+	name := append([]byte(path), 0)
+	const flags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK
+	fd, _, errno := unix.RawSyscall6(unix.SYS_OPENAT, uintptr(dir), uintptr(unsafe.Pointer(&name[0])), flags, 0, 0, 0)
+	return count(fd, errno)
+}
+
+func rawClose(fd int) { unix.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) }
+
+func rawReadDir(fd int, p []byte) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall(unix.SYS_GETDENTS64, uintptr(fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)))
+	return count(n, errno)
+}
+
+func rawPidfdOpen(pid int) (int, unix.Errno) {
+	fd, _, errno := unix.RawSyscall(unix.SYS_PIDFD_OPEN, uintptr(pid), 0, 0)
+	return count(fd, errno)
+}
+
+func rawPidfdSignal(fd int, sig unix.Signal) unix.Errno {
+	_, _, errno := unix.RawSyscall6(unix.SYS_PIDFD_SEND_SIGNAL, uintptr(fd), uintptr(sig), 0, 0, 0, 0)
+	return errno
 }
