@@ -175,14 +175,13 @@ func wantCode(t testing.TB, err error, codes ...protocol.Code) {
 	}
 }
 
-// tarOf makes a tar of headers; the body of a file is x-es. Name ends the
-// archive early when it is "END".
+// tarOf makes a tar of headers; the body of a file is x-es.
 func tarOf(t testing.TB, headers ...tar.Header) []byte {
 	t.Helper()
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
 	for _, h := range headers {
-		if h.Mode == 0 {
+		if h.Mode == 0 && h.Typeflag != tar.TypeXGlobalHeader {
 			h.Mode = 0o644
 		}
 		must(t, w.WriteHeader(&h))

@@ -62,8 +62,8 @@ type packer struct {
 }
 
 func (p *packer) root(dir int) error {
-	st, err := lstat(dir, ".")
-	if err != nil {
+	var st unix.Stat_t
+	if err := unix.Fstat(dir, &st); err != nil {
 		return err
 	}
 	p.dev = uint64(st.Dev)

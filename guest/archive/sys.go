@@ -26,8 +26,12 @@ func openat(dir int, name string, flags int, mode uint32) (int, error) {
 	}
 }
 
-// openPath opens a directory to go through it; it need not be readable.
+// openPath opens a directory to go through it; it need not be readable, and if
+// it is "." not even be open to its owner at all.
 func openPath(dir int, name string) (int, error) {
+	if name == "." {
+		return unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0)
+	}
 	return openat(dir, name, unix.O_PATH|unix.O_DIRECTORY, 0)
 }
 

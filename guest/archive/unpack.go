@@ -94,12 +94,12 @@ func openRoot(x *extractor, dir int, replace bool) (*os.File, error) {
 		fd, err := openPath(dir, ".")
 		return os.NewFile(uintptr(fd), "."), err
 	}
-	st, err := lstat(dir, ".")
-	if err != nil {
+	var st unix.Stat_t
+	if err := unix.Fstat(dir, &st); err != nil {
 		return nil, err
 	}
 	x.dirs[""] = dirState{mode: st.Mode & 0o7777}
-	return files.OpenForced(dir, ".")
+	return files.ReopenForced(dir)
 }
 
 func (x *extractor) all() error {
