@@ -148,16 +148,6 @@ func TestWriteAndEdit(t *testing.T) {
 	}
 }
 
-func TestSeveralMegabytesAreWritten(t *testing.T) {
-	b := newBench(t)
-	id := b.create()
-	var f schemas.FileInfo
-	b.call("write_file", args{"sandbox_id": id, "path": "big", "content": strings.Repeat("line of \"text\"\n", 400_000)}).into(t, &f)
-	if f.Size != 6_000_000 {
-		t.Errorf("wrote %d bytes", f.Size)
-	}
-}
-
 // Edits that a model sends at once are all done.
 func TestParallelEditsDoNotUndoEachOther(t *testing.T) {
 	b := newBench(t)

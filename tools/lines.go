@@ -13,7 +13,7 @@ const maxLine = 128 << 20
 
 var errLineTooLong = errors.New("message is too long")
 
-// readLine is the next line of r, without its end; a last line may lack one. Of a
+// readLine is the next line of r with its end; a last line may lack one. Of a
 // line that is too long nothing is kept, and the one after it can still be read.
 func readLine(r *bufio.Reader, most int) ([]byte, error) {
 	var line []byte

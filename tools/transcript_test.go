@@ -72,7 +72,8 @@ var (
 	ids   = regexp.MustCompile(`(sb|snap)_[0-9a-f]{16}`)
 	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	prose = regexp.MustCompile(`"instructions":"([^"\\]|\\.)*"`) // has a file of its own
-	spans = regexp.MustCompile(`in \d+ s\)|after \d+ ms|"duration_ms":\d+|"sha256":"[0-9a-f]+"|"stored_bytes":\d+`)
+	spans = regexp.MustCompile(`(in |after |"duration_ms":|"(?:size|stored)_bytes":|\d files, )\d+`)
+	sums  = regexp.MustCompile(`"sha256":"[0-9a-f]+"`)
 )
 
 func (p *placeholders) hide(s string) string {
@@ -87,9 +88,8 @@ func (p *placeholders) hide(s string) string {
 	})
 	s = prose.ReplaceAllString(s, `"instructions":"…"`)
 	s = times.ReplaceAllString(s, "TIME")
-	return spans.ReplaceAllStringFunc(s, func(span string) string {
-		return regexp.MustCompile(`\d+|"[0-9a-f]{64}"`).ReplaceAllString(span, "N")
-	})
+	s = sums.ReplaceAllString(s, `"sha256":"…"`)
+	return spans.ReplaceAllString(s, "${1}N")
 }
 
 func (p *placeholders) fill(s string) string {

@@ -187,7 +187,7 @@ func (w *wire) ended(most time.Duration) {
 func (w *wire) handshake(version string) message {
 	w.t.Helper()
 	w.send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`, version)
-	m := w.wait("init", 5*time.Second)
+	m := w.wait("init", soon)
 	w.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return m
 }
