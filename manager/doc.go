@@ -19,8 +19,9 @@
 // wrong), refusals.go (the manager's own errors).
 //
 // Life: establish.go and incarnate.go (the path that create, fork and rollback
-// share), destroy.go, expire.go, deadline.go, status.go, reap.go (the sweep
-// behind the timers), reconcile.go and orphan.go (records against the backend).
+// share), destroy.go, expire.go, deadline.go, status.go, frozen.go, reap.go (the
+// sweep behind the timers), reconcile.go and orphan.go (records against the
+// backend), tasks.go (work in the background).
 //
 // Operations have a file each, named for them: create.go, exec.go,
 // read_file.go, … Arguments are checked in check_*.go, path.go, mode.go.

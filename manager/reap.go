@@ -44,6 +44,7 @@ func (m *Manager) tend(s *sandbox) {
 		m.expire(s)
 	default:
 		m.look(m.ctx, s)
+		m.dropFrozen(m.ctx, s)
 		m.tendRollback(s)
 		m.tendStale(s)
 	}

@@ -13,6 +13,15 @@ type visit struct {
 	m     *Manager
 	s     *sandbox
 	guest Guest
+	calm  func() bool // stops looking after it; nil without a guest
+}
+
+// leave ends the visit. It is idempotent.
+func (v *visit) leave() {
+	if v.calm != nil {
+		v.calm()
+	}
+	v.pass.leave()
 }
 
 // enter lets a call into a sandbox of its owner, and connects to the guest. Who
@@ -52,6 +61,9 @@ func (m *Manager) claim(ctx context.Context, o Owner, id schemas.SandboxID, op s
 // connect gives the visit a guest, or another one after that was lost.
 func (v *visit) connect() (err error) {
 	v.guest, err = v.m.connect(v.ctx, v.s)
+	if err == nil && v.calm == nil {
+		v.calm = v.m.suspectLater(v.s)
+	}
 	return err
 }
 
