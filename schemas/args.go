@@ -34,7 +34,7 @@ type ExecArgs struct {
 	Argv           []string          `json:"argv,omitempty" jsonschema_description:"Program and arguments, run as they are, without a shell. Give this or command."`
 	Workdir        string            `json:"workdir,omitempty" jsonschema_description:"Directory to run in. Default /workspace."`
 	Env            map[string]string `json:"env,omitempty" jsonschema_description:"Environment variables for this command only."`
-	TimeoutSeconds *float64          `json:"timeout_seconds,omitempty" jsonschema:"exclusiveMinimum=0" jsonschema_description:"After this long the command and all it started are killed. Default 60; fractions are allowed."`
+	TimeoutSeconds *float64          `json:"timeout_seconds,omitempty" jsonschema:"minimum=0" jsonschema_description:"After this long the command and all it started are killed. More than 0, fractions are allowed. Default 60."`
 	Stdin          *string           `json:"stdin,omitempty" jsonschema_description:"Text for standard input. Without it the command reads end of file at once."`
 	StdinBase64    *string           `json:"stdin_base64,omitempty" jsonschema_description:"Bytes for standard input in base64, instead of stdin."`
 	Encoding       Encoding          `json:"encoding,omitempty" jsonschema:"enum=utf-8,enum=base64" jsonschema_description:"utf-8 (default) replaces invalid bytes of the output by U+FFFD; base64 keeps every byte, from the start only when truncated."`

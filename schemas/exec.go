@@ -65,7 +65,7 @@ type ExecRequest struct {
 	Command        Command           `json:"command"`
 	Workdir        string            `json:"workdir,omitempty" jsonschema_description:"Directory to run in. Default /workspace."`
 	Env            map[string]string `json:"env,omitempty" jsonschema_description:"Environment variables for this command, over the sandbox's own."`
-	TimeoutSeconds *float64          `json:"timeout_seconds,omitempty" jsonschema:"exclusiveMinimum=0" jsonschema_description:"After this long the command and all it started are killed. Default 60; fractions are allowed."`
+	TimeoutSeconds *float64          `json:"timeout_seconds,omitempty" jsonschema:"minimum=0" jsonschema_description:"After this long the command and all it started are killed. More than 0, fractions are allowed. Default 60."`
 	Stdin          *string           `json:"stdin,omitempty" jsonschema_description:"Text for standard input. Without it the command reads end of file at once."`
 	StdinBase64    *string           `json:"stdin_base64,omitempty" jsonschema_description:"Bytes for standard input, instead of stdin."`
 	Encoding       Encoding          `json:"encoding,omitempty" jsonschema:"enum=utf-8,enum=base64" jsonschema_description:"How output is written into JSON. utf-8 (the default) replaces invalid bytes by U+FFFD; base64 keeps every byte."`

@@ -35,7 +35,7 @@ func lintSchema(t *testing.T, at string, schema any) {
 	}
 	known := []string{
 		"type", "description", "enum", "properties", "required", "additionalProperties", "items", "format", "pattern",
-		"minimum", "maximum", "exclusiveMinimum", "minLength", "maxLength",
+		"minimum", "maximum", "minLength", "maxLength",
 	}
 	for keyword := range s {
 		if !slices.Contains(known, keyword) {

@@ -31,7 +31,8 @@ const (
 
 // ServeStdio serves MCP over in and out, one JSON message a line, until in ends,
 // out breaks or ctx is done; calls that still run are then given a moment, and
-// cancelled. It returns nil when the client or ctx ended it.
+// cancelled. It returns nil when the client or ctx ended it. Then it may leave a
+// goroutine behind that waits for in, since nothing can interrupt a read of it.
 //
 // It does not use mcp-go's own loop, which runs calls on a pool of at most 100
 // workers. There, more long calls than that make others wait, then stop the
