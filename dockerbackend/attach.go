@@ -56,8 +56,17 @@ func (e *engine) attach(ctx context.Context, name string) (net.Conn, error) {
 	}
 }
 
+// How long a guest's first answer may take. Milliseconds are usual, and the
+// guest is served first in its sandbox: this is for a very busy host.
+const (
+	bootLimit  = 10 * time.Second // one that is just being started
+	greetLimit = 5 * time.Second  // one that runs
+)
+
 // greet begins a session with the guest at the other end of s.
-func (b *Backend) greet(ctx context.Context, name string, s *stream, key protocol.Key) (*guest, error) {
+func (b *Backend) greet(ctx context.Context, name string, s *stream, key protocol.Key, limit time.Duration) (*guest, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w within %v", client.ErrHandshake, limit))
+	defer cancel()
 	c, err := client.Dial(ctx, s, key)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -68,12 +77,9 @@ func (b *Backend) greet(ctx context.Context, name string, s *stream, key protoco
 	return b.newGuest(name, c), nil
 }
 
-// versionLimit is for a guest that has just answered the handshake.
-const versionLimit = 5 * time.Second
-
 // version asks the guest for its version of the protocol.
 func (g *guest) version(ctx context.Context) (int, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, versionLimit, fmt.Errorf("%w: no answer to the first call", client.ErrHandshake))
+	ctx, cancel := context.WithTimeoutCause(ctx, greetLimit, fmt.Errorf("%w: no answer to the first call", client.ErrHandshake))
 	defer cancel()
 	hello, err := g.client.Hello(ctx)
 	if cause := context.Cause(ctx); cause != nil {

@@ -133,5 +133,5 @@ func (b *Backend) startAndGreet(ctx context.Context, i incarnation) (*guest, err
 		s.Close()
 		return nil, err
 	}
-	return b.greet(ctx, i.ref.Container, s, i.key)
+	return b.greet(ctx, i.ref.Container, s, i.key, bootLimit)
 }

@@ -88,9 +88,8 @@ func (w testWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sweep removes all that carries the rig's instance. Prepared images carry the
-// label of who made them first; they are shared and stay for other tests, which
-// would otherwise make the same over and over.
+// sweep removes all that carries the rig's instance, prepared images included:
+// this run's guest is like no other (see TestMain), so nobody else uses those.
 func (r *rig) sweep() {
 	ours := filters.NewArgs(filters.Arg("label", labelInstance+"="+r.instance))
 	containers, _ := r.docker.ContainerList(r.ctx, container.ListOptions{All: true, Filters: ours})
@@ -101,9 +100,11 @@ func (r *rig) sweep() {
 		r.docker.VolumeRemove(r.ctx, v, true)
 	}
 	r.docker.NetworkRemove(r.ctx, "net-"+r.instance)
-	images, _ := r.docker.ImageList(r.ctx, image.ListOptions{All: true, Filters: ours})
-	for _, i := range images {
-		r.docker.ImageRemove(r.ctx, i.ID, image.RemoveOptions{Force: true})
+	for range 2 { // children keep their parents from going the first time
+		images, _ := r.docker.ImageList(r.ctx, image.ListOptions{All: true, Filters: ours})
+		for _, i := range images {
+			r.docker.ImageRemove(r.ctx, i.ID, image.RemoveOptions{})
+		}
 	}
 }
 

@@ -81,7 +81,7 @@ func (b *Backend) connect(ctx context.Context, i incarnation) (_ *guest, version
 	if err != nil {
 		return nil, 0, err
 	}
-	g, err := b.greet(ctx, i.ref.Container, s, i.key)
+	g, err := b.greet(ctx, i.ref.Container, s, i.key, greetLimit)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -1,0 +1,199 @@
+package dockerbackend
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/volume"
+
+	"github.com/mcp-sandbox/mcp-sandbox/manager"
+)
+
+// What others do to our containers, and what we must not do to theirs. What
+// every backend promises about containers that were stopped or removed is in the
+// conformance suite.
+
+func TestPausedFromOutside(t *testing.T) {
+	r := newRig(t)
+	box := r.create(spec(busybox))
+	if err := r.docker.ContainerPause(r.ctx, box.ref.Container); err != nil {
+		t.Skipf("this engine cannot pause: %v", err)
+	}
+	within(t, 5*time.Second, "exec", func() {
+		_, _, err := box.try(r.ctx, "/bin/true")
+		wantPaused(r, "exec", err)
+	})
+	within(t, 5*time.Second, "open", func() {
+		_, err := r.b.Open(r.ctx, box.ref, box.spec, box.image)
+		wantPaused(r, "open", err)
+	})
+	if s, err := r.b.Inspect(r.ctx, box.ref); err != nil || s.Container != manager.ContainerPaused || !s.Volume {
+		t.Errorf("inspect: %+v, %v", s, err)
+	}
+	if err := r.docker.ContainerUnpause(r.ctx, box.ref.Container); err != nil {
+		t.Fatal(err)
+	}
+	box.sh("true")
+	if err := r.docker.ContainerPause(r.ctx, box.ref.Container); err != nil {
+		t.Fatal(err)
+	}
+	within(t, 5*time.Second, "remove", func() {
+		if err := r.b.Remove(r.ctx, box.ref); err != nil {
+			t.Errorf("remove: %v", err)
+		}
+	})
+	if left := r.volumes(); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func wantPaused(r *rig, what string, err error) {
+	r.Helper()
+	var typed *manager.Error
+	if !errors.As(err, &typed) || typed.Kind != manager.KindConflict || !typed.Retryable || !strings.Contains(typed.Message, "paused") {
+		r.Errorf("%s: got %v", what, err)
+	}
+}
+
+func within(t *testing.T, limit time.Duration, what string, f func()) {
+	t.Helper()
+	began := time.Now()
+	f()
+	if took := time.Since(began); took > limit {
+		t.Errorf("%s took %v, limit %v", what, took, limit)
+	}
+}
+
+// TestEmptiedWorkspaceStaysEmpty: Docker fills an empty volume from the image
+// whenever a container is made; files that were deleted must not come back.
+func TestEmptiedWorkspaceStaysEmpty(t *testing.T) {
+	r := newRig(t)
+	box := r.create(spec(withWorkspace))
+	box.sh("rm -rf /workspace/*; ls")
+	if err := r.docker.ContainerRemove(r.ctx, box.ref.Container, container.RemoveOptions{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	box.open()
+	if got := box.sh("ls; touch x; ls"); got != "x\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestGuestThatHangs is restarted, with the workspace kept.
+func TestGuestThatHangs(t *testing.T) {
+	r := newRig(t)
+	box := r.create(spec(busybox))
+	box.sh("echo kept > f")
+	other := box.ref
+	other.Key = randomHex(32) // a guest that hears nothing it knows stays silent, as one that hangs
+	g, err := r.b.Open(r.ctx, other, box.spec, box.image)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	box.Guest = g
+	if got := box.sh("cat f"); got != "kept\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestNamesTakenByOthers(t *testing.T) {
+	r := newRig(t)
+	image := r.image(busybox)
+	theirs := map[string]string{"owner": "somebody", labelInstance: r.instance} // the label is for the sweep
+	ref := r.ref()
+	if _, err := r.docker.VolumeCreate(r.ctx, volume.CreateOptions{Name: ref.Volume, Labels: theirs}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.b.Create(r.ctx, ref, spec(busybox), image)
+	r.wantKind("volume taken", err, manager.KindConflict)
+	r.wantUntouched(ref, "volume")
+
+	ref = r.ref()
+	if _, err := r.docker.ContainerCreate(r.ctx, &container.Config{Image: busybox, Cmd: []string{"sh"}, Labels: theirs}, nil, nil, nil, ref.Container); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.b.Create(r.ctx, ref, spec(busybox), image)
+	r.wantKind("container taken", err, manager.KindConflict)
+	if s, err := r.b.Inspect(r.ctx, ref); err != nil || s.Container != manager.ContainerGone || s.Volume {
+		t.Errorf("inspect: %+v, %v", s, err)
+	}
+	_, err = r.b.Open(r.ctx, ref, spec(busybox), image)
+	r.wantKind("open", err, manager.KindConflict)
+	r.wantUntouched(ref, "container")
+}
+
+// wantUntouched: neither Remove nor RemoveFound takes what is not ours.
+func (r *rig) wantUntouched(ref manager.Ref, what string) {
+	r.Helper()
+	if err := r.b.Remove(r.ctx, ref); err != nil {
+		r.Errorf("remove: %v", err)
+	}
+	for _, kind := range []manager.FoundKind{manager.FoundContainer, manager.FoundVolume} {
+		if err := r.b.RemoveFound(r.ctx, manager.Found{Kind: kind, Name: ref.Container}); err != nil {
+			r.Errorf("remove found: %v", err)
+		}
+	}
+	var err error
+	if what == "volume" {
+		_, err = r.docker.VolumeInspect(r.ctx, ref.Volume)
+	} else {
+		_, err = r.docker.ContainerInspect(r.ctx, ref.Container)
+	}
+	if err != nil {
+		r.Errorf("somebody's %s: %v", what, err)
+	}
+}
+
+// TestListGoesByLabels: managed things of this instance or of none, and no others.
+func TestListGoesByLabels(t *testing.T) {
+	r := newRig(t)
+	prefix := "sb-" + r.instance + "-"
+	made := map[string]map[string]string{
+		"ours":       {labelManaged: "true", labelInstance: r.instance},
+		"unlabelled": {labelInstance: r.instance},
+		"false":      {labelManaged: "false", labelInstance: r.instance},
+		"lookalike":  {"io.agent-sandbox.managed.not": "true", labelInstance: r.instance},
+		"theirs":     {labelManaged: "true", labelInstance: r.instance + "x"},
+		"nobodys":    {labelManaged: "true"},
+	}
+	for name, labels := range made {
+		if _, err := r.docker.VolumeCreate(r.ctx, volume.CreateOptions{Name: prefix + name, Labels: labels}); err != nil {
+			t.Fatal(err)
+		}
+		defer r.docker.VolumeRemove(r.ctx, prefix+name, true)
+		if _, err := r.docker.ContainerCreate(r.ctx, &container.Config{Image: busybox, Cmd: []string{"sh"}, Labels: labels}, nil, nil, nil, prefix+name); err != nil {
+			t.Fatal(err)
+		}
+		defer r.docker.ContainerRemove(r.ctx, prefix+name, container.RemoveOptions{Force: true})
+	}
+	found, err := r.b.List(r.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, f := range found {
+		if name, ours := strings.CutPrefix(f.Name, prefix); ours {
+			got[name]++
+			if age := time.Since(f.Created); age < -time.Minute || age > time.Hour {
+				t.Errorf("%+v: created %v ago", f, age)
+			}
+			for range 2 {
+				if err := r.b.RemoveFound(r.ctx, f); err != nil {
+					t.Errorf("remove %+v: %v", f, err)
+				}
+			}
+		}
+	}
+	if len(got) != 2 || got["ours"] != 2 || got["nobodys"] != 2 {
+		t.Errorf("listed: %v", got)
+	}
+	for name := range made {
+		_, err := r.docker.ContainerInspect(r.ctx, prefix+name)
+		if there, want := err == nil, got[name] == 0; there != want {
+			t.Errorf("%s is there: %t, want %t", name, there, want)
+		}
+	}
+}
