@@ -1,13 +1,15 @@
 package guest
 
 import (
-	"errors"
 	"net/http"
+	"runtime/debug"
 
+	"github.com/mcp-sandbox/mcp-sandbox/guest/archive"
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
 )
 
-// pack serves PathPack.
+// pack serves PathPack. Processes that are paused for it go on when it ends, in
+// whatever way.
 func (f *fileCalls) pack(w http.ResponseWriter, r *http.Request) error {
 	var params protocol.PackParams
 	if err := decodeParams(r, &params); err != nil {
@@ -20,9 +22,51 @@ func (f *fileCalls) pack(w http.ResponseWriter, r *http.Request) error {
 		}
 		defer resume()
 	}
-	return errors.New("not yet")
+	defer debug.FreeOSMemory() // compressors leave much behind
+	stats, err := onDisk(f, func() (stats protocol.ArchiveStats, err error) {
+		dir, err := f.files.OpenDir(params.Path)
+		if err != nil {
+			return stats, err
+		}
+		defer dir.Close()
+		return archive.Pack(r.Context(), dir, &offDisk{f.guest.disk, nil, w}, archive.PackOptions{
+			Zstd:     params.Zstd,
+			MaxBytes: params.MaxBytes,
+		})
+	})
+	if err == nil {
+		w.Header().Set(http.TrailerPrefix+protocol.StatsTrailer, asciiJSON(stats))
+	}
+	return err
 }
 
+// unpack serves PathUnpack. A snapshot waits for it, and the other way round.
 func (f *fileCalls) unpack(w http.ResponseWriter, r *http.Request) error {
-	return errors.New("not yet")
+	var params protocol.UnpackParams
+	if err := decodeParams(r, &params); err != nil {
+		return err
+	}
+	leave, err := f.guest.gate.enter(r.Context())
+	if err != nil {
+		return err
+	}
+	defer leave()
+	defer debug.FreeOSMemory()
+	stats, err := onDisk(f, func() (stats protocol.ArchiveStats, err error) {
+		dir, err := f.files.OpenTarget(params.Path)
+		if err != nil {
+			return stats, err
+		}
+		defer dir.Close()
+		return archive.Unpack(r.Context(), dir, &offDisk{f.guest.disk, r.Body, nil}, archive.UnpackOptions{
+			Zstd:     params.Zstd,
+			Replace:  params.Replace,
+			MaxBytes: params.MaxBytes,
+			MaxFiles: params.MaxFiles,
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, stats)
 }

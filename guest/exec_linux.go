@@ -57,12 +57,13 @@ func (e *execution) run(r *http.Request) (result protocol.ExecResult, err error)
 	if err != nil {
 		return result, err
 	}
-	err = e.start(r.Context(), streams)
-	streams.closeChildEnds()
-	if err != nil {
-		streams.closeOwnEnds()
+	if err := e.start(r.Context(), streams); err != nil {
+		kernel.Lock()
+		streams.closeAll()
+		kernel.Unlock()
 		return e.explain(err)
 	}
+	streams.closeChildEnds()
 	e.stdout = newOutlet(streams.stdout, protocol.Stdout, e.params.MaxStdout, e.out)
 	e.stderr = newOutlet(streams.stderr, protocol.Stderr, e.params.MaxStderr, e.out)
 	if streams.stdin != nil {

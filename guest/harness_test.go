@@ -129,6 +129,9 @@ func sandboxDir(t testing.TB) string {
 func (m *machine) stop() { m.stopping.Do(m.end) }
 
 func (m *machine) end() {
+	if n := m.threads(); n > threadBudget+2 && !raceEnabled {
+		m.t.Errorf("the guest has %d threads, far more than the %d it may need", n, threadBudget)
+	}
 	for _, w := range m.wires {
 		w.Close()
 	}

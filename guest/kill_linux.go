@@ -48,15 +48,20 @@ const all = 1 << 30
 // freeze stops p's descendants and returns what starts bystanders again.
 func (g *guest) freeze(p *process) (thaw func()) {
 	for deadline := time.Now().Add(freezePatience); time.Now().Before(deadline); {
-		found := g.marks.descendants(p, stampede)
-		if len(found) == stampede && os.Getpid() == 1 && g.pausing.TryLock() {
+		if g.isStampede(p) && g.pausing.TryLock() {
 			return g.brake(p)
 		}
-		if g.stop(p, found) == 0 && len(found) < stampede {
+		if g.stop(p, g.marks.descendants(p, all)) == 0 {
 			break
 		}
 	}
 	return func() {}
+}
+
+// isStampede reports whether to pull the brake. Only as PID 1 is the guest among
+// the sandbox's processes alone.
+func (g *guest) isStampede(p *process) bool {
+	return os.Getpid() == 1 && len(g.marks.descendants(p, stampede)) == stampede
 }
 
 // stop stops those of the descendants that run, and counts them.

@@ -28,7 +28,7 @@ type guest struct {
 	started   time.Time
 	workspace string
 
-	input   *os.File
+	input   *pipeEnd
 	output  *output
 	server  *server
 	table   *table   // running commands, and the reaper
@@ -67,8 +67,15 @@ func start(workspace string) (*guest, error) {
 	startThreads()
 	g.marks = newMarker()
 	g.spawner = startSpawner(g.table, g.marks, adjust)
-	g.input = pollable(0, "stdin")
-	g.output = &output{file: pollable(1, "stdout")}
+	input, err := standard(0)
+	if err != nil {
+		return nil, err
+	}
+	out, err := standard(1)
+	if err != nil {
+		return nil, err
+	}
+	g.input, g.output = input, &output{pipe: out}
 	calls, err := newFileCalls(g)
 	if err != nil {
 		return nil, err
@@ -77,8 +84,18 @@ func start(workspace string) (*guest, error) {
 	return g, nil
 }
 
-// pollable makes a File that waits in the poller instead of blocking a thread.
-func pollable(fd int, name string) *os.File {
-	unix.SetNonblock(fd, true)
-	return os.NewFile(uintptr(fd), name)
+// standard makes a standard stream one that waits in the poller instead of
+// blocking a thread. It must be a pipe or a socket.
+func standard(fd int) (*pipeEnd, error) {
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return nil, fmt.Errorf("open descriptor %d: %w", fd, err)
+	}
+	p, err := newPipeEnd(fd)
+	if err == nil {
+		err = p.file.SetDeadline(time.Time{}) // refused by what has no poller
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open descriptor %d: %w", fd, err)
+	}
+	return p, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"time"
 
@@ -46,7 +45,7 @@ func (g *guest) replace(old *session, answer []byte) *session {
 		old.Close()
 		old.waitForCalls()
 	}
-	g.output.file.Write(answer)
+	g.output.pipe.Write(answer)
 	s := newSession(g.output)
 	g.server.accept(s)
 	return s
@@ -54,7 +53,7 @@ func (g *guest) replace(old *session, answer []byte) *session {
 
 // output is standard output, which belongs to one session at a time.
 type output struct {
-	file  *os.File
+	pipe  *pipeEnd
 	mu    sync.Mutex // held during a write
 	owner *session   // under ownerMu
 	ownMu sync.Mutex
@@ -64,10 +63,10 @@ type output struct {
 // has ended; one that waits for a reader is broken off.
 func (o *output) fence() {
 	o.own(nil)
-	o.file.SetWriteDeadline(time.Unix(1, 0))
+	o.pipe.file.SetWriteDeadline(time.Unix(1, 0))
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.file.SetWriteDeadline(time.Time{})
+	o.pipe.file.SetWriteDeadline(time.Time{})
 }
 
 func (o *output) own(s *session) {
@@ -90,7 +89,7 @@ func (o *output) write(s *session, p []byte) (int, error) {
 	if !o.belongsTo(s) {
 		return 0, errFenced
 	}
-	return o.file.Write(p)
+	return o.pipe.Write(p)
 }
 
 // session is the net.Conn of one attached server.

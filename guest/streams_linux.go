@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -19,11 +18,12 @@ type streams struct {
 }
 
 func openStreams(withStdin bool) (_ *streams, err error) {
+	kernel.Lock()
+	defer kernel.Unlock()
 	s := &streams{child: [3]int{-1, -1, -1}}
 	defer func() {
 		if err != nil {
-			s.closeChildEnds()
-			s.closeOwnEnds()
+			s.closeAll()
 			err = &protocol.Error{Code: protocol.ErrBusy, Message: "open pipes: " + err.Error()}
 		}
 	}()
@@ -51,76 +51,30 @@ func openPipe(childEnd int) (child int, own *pipeEnd, err error) {
 	}
 	child, fd := fds[childEnd], fds[1-childEnd]
 	unix.SetNonblock(fd, true)
-	file := os.NewFile(uintptr(fd), "pipe")
-	raw, err := file.SyscallConn()
-	if err != nil {
-		unix.Close(child)
-		file.Close()
-		return -1, nil, err
+	if own, err = newPipeEnd(fd); err != nil {
+		rawClose(child)
 	}
-	return child, &pipeEnd{fd: fd, file: file, raw: raw}, nil
+	return child, own, err
 }
 
+// closeChildEnds is for when the child has inherited them.
 func (s *streams) closeChildEnds() {
 	for i, fd := range s.child {
 		if fd >= 0 {
-			unix.Close(fd)
+			rawClose(fd)
 			s.child[i] = -1
 		}
 	}
 }
 
-func (s *streams) closeOwnEnds() {
+// closeAll is for when nothing was started; the caller holds kernel.
+func (s *streams) closeAll() {
+	s.closeChildEnds()
 	for _, end := range []*pipeEnd{s.stdin, s.stdout, s.stderr} {
 		if end != nil {
-			end.close()
+			end.file.Close()
 		}
 	}
-}
-
-// pipeEnd is our end of a pipe. It waits in the poller and reads and writes
-// with calls that the scheduler does not notice.
-type pipeEnd struct {
-	fd   int
-	file *os.File
-	raw  syscall.RawConn
-}
-
-func (p *pipeEnd) close() { p.file.Close() }
-
-// Read waits for data, the end (io.EOF) or the deadline.
-func (p *pipeEnd) Read(b []byte) (n int, err error) {
-	var errno unix.Errno
-	err = p.raw.Read(func(fd uintptr) bool {
-		n, errno = rawRead(int(fd), b)
-		return errno != unix.EAGAIN
-	})
-	switch {
-	case err != nil:
-		return 0, err
-	case errno != 0:
-		return 0, errno
-	case n == 0:
-		return 0, io.EOF
-	}
-	return n, nil
-}
-
-// Write writes all of b.
-func (p *pipeEnd) Write(b []byte) (done int, err error) {
-	for done < len(b) && err == nil {
-		var n int
-		var errno unix.Errno
-		err = p.raw.Write(func(fd uintptr) bool {
-			n, errno = rawWrite(int(fd), b[done:])
-			return errno != unix.EAGAIN
-		})
-		if err == nil && errno != 0 {
-			err = errno
-		}
-		done += n
-	}
-	return done, err
 }
 
 // feed copies a request's body to a command's standard input and ends it where

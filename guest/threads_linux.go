@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"os"
 	"runtime"
 	"sync"
 )
@@ -8,29 +9,42 @@ import (
 // Threads count against the sandbox's process limit, which may be as low as 32,
 // and under a fork bomb no more can be made: the Go runtime then dies. So all
 // that may ever be needed are made at start and kept; the runtime never gives
-// idle threads back. The count is small because so little here can block:
+// idle threads back. The number is small because so little here can block:
 //
-//	goroutines at work              maxProcs (2)
-//	runtime: monitor, template thread, signal receiver        3
-//	inside the kernel for files and archives       maxDiskCalls (3)
-//	spawner, /proc scan, channel read, channel write            4
+//	goroutines at work                                2  maxProcs
+//	runtime: monitor, template thread, poller         3
+//	signals: one that owns the mask, one receiver     2
+//	inside the kernel for files and archives          3  maxDiskCalls
+//	the spawner                                       1
+//	opening and closing pipes, one at a time          1  kernel.Lock
 //
-// Everything else waits in the poller, or is a call that cannot block and is
-// made raw, without the scheduler's knowledge (raw_linux.go).
+// Everything else waits in the poller, or is a call that does not wait and is
+// made without the scheduler's knowledge (raw_linux.go).
 const (
 	maxProcs     = 2
 	maxDiskCalls = 3
 	threadBudget = 12
-	ownThreads   = 2 // the monitor and the template thread come on their own
 )
 
-// startThreads makes the threads by holding as many goroutines to a thread of
-// their own at the same time.
+// kernel is held around ordinary system calls that any number of goroutines may
+// come to at once.
+var kernel sync.Mutex
+
+// startThreads makes the threads by holding ever more goroutines to a thread of
+// their own at the same time. How many threads there are before, and whether one
+// or two more are still being made when the count is reached, depends on the
+// runtime's mood.
 func startThreads() {
 	runtime.GOMAXPROCS(maxProcs)
+	for n := 1; n < threadBudget && threads() < threadBudget; n++ {
+		holdThreads(n)
+	}
+}
+
+func holdThreads(n int) {
 	var running, done sync.WaitGroup
 	release := make(chan struct{})
-	for range threadBudget - ownThreads {
+	for range n {
 		running.Add(1)
 		done.Go(func() {
 			runtime.LockOSThread()
@@ -42,4 +56,10 @@ func startThreads() {
 	running.Wait()
 	close(release)
 	done.Wait()
+}
+
+// threads is how many the process has now; 0 if that cannot be told.
+func threads() int {
+	tasks, _ := os.ReadDir("/proc/self/task")
+	return len(tasks)
 }

@@ -1,0 +1,69 @@
+package guest
+
+import (
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// pipeEnd is our end of a pipe, or one of the guest's own standard streams. It waits in the poller and reads and writes
+// with calls that the scheduler does not notice.
+type pipeEnd struct {
+	fd   int
+	file *os.File
+	raw  syscall.RawConn
+}
+
+// newPipeEnd takes over fd, which must not block.
+func newPipeEnd(fd int) (*pipeEnd, error) {
+	file := os.NewFile(uintptr(fd), "pipe")
+	raw, err := file.SyscallConn()
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return &pipeEnd{fd: fd, file: file, raw: raw}, nil
+}
+
+func (p *pipeEnd) close() {
+	kernel.Lock()
+	defer kernel.Unlock()
+	p.file.Close()
+}
+
+// Read waits for data, the end (io.EOF) or the deadline.
+func (p *pipeEnd) Read(b []byte) (n int, err error) {
+	var errno unix.Errno
+	err = p.raw.Read(func(fd uintptr) bool {
+		n, errno = rawRead(int(fd), b)
+		return errno != unix.EAGAIN
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case errno != 0:
+		return 0, errno
+	case n == 0:
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// Write writes all of b.
+func (p *pipeEnd) Write(b []byte) (done int, err error) {
+	for done < len(b) && err == nil {
+		var n int
+		var errno unix.Errno
+		err = p.raw.Write(func(fd uintptr) bool {
+			n, errno = rawWrite(int(fd), b[done:])
+			return errno != unix.EAGAIN
+		})
+		if err == nil && errno != 0 {
+			err = errno
+		}
+		done += n
+	}
+	return done, err
+}
