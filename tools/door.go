@@ -57,7 +57,7 @@ func (d *door) run(ctx context.Context, t tool, req mcp.CallToolRequest) (result
 // report logs one line a call. Only failures of ours are errors.
 func (d *door) report(ctx context.Context, name string, took time.Duration, failed bool, err error) {
 	level := slog.LevelInfo
-	attrs := []slog.Attr{slog.String("tool", name), slog.Duration("took", took), slog.Bool("failed", failed)}
+	attrs := []slog.Attr{slog.String("tool", name), slog.Int64("took_ms", took.Milliseconds()), slog.Bool("failed", failed)}
 	if err != nil {
 		attrs = append(attrs, slog.String("error", err.Error()))
 		if isInternal(ctx, err) {
