@@ -76,6 +76,29 @@ func (s *server) list() []schemas.Sandbox {
 	return call[schemas.SandboxList](s, "sandbox_list", args{}).Sandboxes
 }
 
+// get is a sandbox as it is now.
+func (s *server) get(id schemas.SandboxID) schemas.Sandbox {
+	s.t.Helper()
+	for _, b := range s.list() {
+		if b.ID == id {
+			return b
+		}
+	}
+	s.t.Fatalf("%s is not listed", id)
+	panic("not reached")
+}
+
+// empty destroys all sandboxes and snapshots.
+func (s *server) empty() {
+	s.t.Helper()
+	for _, b := range s.list() {
+		check(s.t, s.destroy(b.ID))
+	}
+	for _, snap := range s.snapshots() {
+		check(s.t, s.deleteSnapshot(snap.ID))
+	}
+}
+
 func (s *server) destroy(id schemas.SandboxID) error {
 	return s.Call(ctx(s.t), "sandbox_destroy", args{"sandbox_id": id}, nil)
 }

@@ -25,6 +25,18 @@ func runCases[T inTest[T]](t *testing.T, on T, cases []testCase[T]) {
 	}
 }
 
+// alone runs cases that each want a server without sandboxes and snapshots.
+func alone(t *testing.T, s *server, cases []testCase[*server]) {
+	t.Helper()
+	for i, c := range cases {
+		cases[i].run = func(s *server) {
+			defer s.empty()
+			c.run(s)
+		}
+	}
+	runCases(t, s, cases)
+}
+
 // repeat runs f for 0 to n-1, so many at a time, and reports the first failure.
 func repeat(t *testing.T, n, atOnce int, f func(i int) error) {
 	t.Helper()

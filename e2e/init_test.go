@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
 // TestInit: the sandbox's own processes cannot end, stop, read or starve its
@@ -18,6 +20,7 @@ func TestInit(t *testing.T) {
 		{"kill everything", killEverything},
 		{"read its memory and secrets", readInit},
 		{"trace it", traceInit},
+		{"limit it", limitInit},
 		{"its streams", initStreams},
 		{"starve it", starveInit},
 	})
@@ -78,17 +81,50 @@ class iovec(ctypes.Structure):
 buf = ctypes.create_string_buffer(16)
 local, remote = iovec(ctypes.addressof(buf), 16), iovec(0x400000, 16)
 print(libc.process_vm_readv(1, ctypes.byref(local), 1, ctypes.byref(remote), 1, 0))
-print(libc.prlimit(1, 7, ctypes.byref((ctypes.c_ulong * 2)(0, 0)), None))
-for change in (lambda: os.setpriority(os.PRIO_PROCESS, 1, 19), lambda: os.sched_setaffinity(1, {0}), lambda: open("/proc/1/oom_score_adj", "w").write("1000")):
-    try:
-        change()
-    except OSError:
-        pass
 `)
 	if strings.Fields(out)[0] != "-1" || strings.Fields(out)[1] != "-1" || strings.Fields(out)[2] != "-1" {
 		b.t.Errorf("ptrace and process_vm_readv: %q", out)
 	}
 	other.unharmed()
+}
+
+// limitInit: nobody may take descriptors, processor time or memory from it.
+func limitInit(b *sandbox) {
+	for _, change := range []string{
+		"resource.prlimit(pid, resource.RLIMIT_NOFILE, (0, 0))",
+		"resource.prlimit(pid, resource.RLIMIT_NPROC, (0, 0))",
+		"resource.prlimit(pid, resource.RLIMIT_AS, (0, 0))",
+		"resource.prlimit(pid, resource.RLIMIT_CPU, (0, 0))",
+		"os.setpriority(os.PRIO_PROCESS, pid, 19)",
+		"os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))",
+		"open(f'/proc/{pid}/oom_score_adj', 'w').write('1000')",
+	} {
+		other := b.create(args{"image": base})
+		other.must("echo marker > marker")
+		container := other.containerOf(string(other.ID))
+		started := mustDocker(b.t, "inspect", "-f", "{{.State.StartedAt}}", container)
+		// Its threads have numbers of their own, which are not listed.
+		r, err := try[schemas.ExecResult](b.server, "exec", args{"sandbox_id": other.ID, "timeout_seconds": 10, "argv": []string{"python3", "-c", `
+import os, resource
+for pid in range(1, 32):
+    try:
+        if pid != os.getpid():
+            ` + change + `
+            print(pid, end=" ")
+    except OSError:
+        pass
+`}})
+		if err != nil || r.Stdout != "" {
+			b.t.Errorf("%s works on %q, %v", change, r.Stdout, err)
+		}
+		if _, err := other.trySh("true"); err != nil {
+			b.t.Errorf("after %s: %v", change, err)
+		}
+		if now := mustDocker(b.t, "inspect", "-f", "{{.State.StartedAt}}", container); now != started {
+			b.t.Errorf("after %s the container was started again", change)
+		}
+		check(b.t, b.destroy(other.ID))
+	}
 }
 
 // initStreams: what is written to where the init's channel might be is not ours.

@@ -49,6 +49,10 @@ var binary = sync.OnceValues(func() (string, error) {
 	if *serverPath != "" {
 		return filepath.Abs(*serverPath)
 	}
+	// The server holds the guest program as it was when that was last generated.
+	if text, err := exec.Command("go", "generate", "../dockerbackend").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the guest: %w\n%s", err, text)
+	}
 	out := filepath.Join(buildDir, "mcp-sandbox")
 	args, cgo := []string{"build", "-o", out}, "CGO_ENABLED=0"
 	if *serverRace {

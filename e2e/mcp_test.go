@@ -74,26 +74,31 @@ func check(t *testing.T, err error) {
 
 // manyLongCalls are more than any pool of workers would have.
 func manyLongCalls(b *sandbox) {
+	boxes := []*sandbox{b, b.create(), b.create()}
 	c, cancel := context.WithCancel(ctx(b.t))
-	n := count(120, 150)
+	const each = 40
 	wait := inBackground(func() {
-		repeat(b.t, n, n, func(int) error {
-			b.shContext(c, "sleep 30; exit 0")
+		repeat(b.t, each*len(boxes), each*len(boxes), func(i int) error {
+			boxes[i%len(boxes)].shContext(c, "sleep 30; exit 0")
 			return nil
 		})
 	})
-	eventually(b.t, 20*time.Second, "they run", func() (bool, any) {
-		r := b.sh("pidof sleep | wc -w")
-		return strings.TrimSpace(r.Stdout) == itoa(n), r.Stdout
-	})
+	for _, box := range boxes {
+		eventually(b.t, 20*time.Second, "they run", func() (bool, any) {
+			r := box.sh("pidof sleep | wc -w")
+			return strings.TrimSpace(r.Stdout) == itoa(each), r.Stdout
+		})
+	}
 	took(b.t, 2*time.Second, "ping", func() { check(b.t, b.MCP.Ping(ctx(b.t))) })
 	took(b.t, 3*time.Second, "exec", func() { b.must("true") })
 	cancel()
 	took(b.t, 5*time.Second, "all of them to be cancelled", wait)
-	eventually(b.t, 5*time.Second, "none is left", func() (bool, any) {
-		n := processes(b)
-		return n == 0, n
-	})
+	for _, box := range boxes {
+		eventually(b.t, 5*time.Second, "none is left", func() (bool, any) {
+			n := processes(box)
+			return n == 0, n
+		})
+	}
 }
 
 // boundedResults: what a model gets is short, however much there is.

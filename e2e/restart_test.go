@@ -15,7 +15,7 @@ import (
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	s := start(t, "--reap-interval-seconds=1")
-	runCases(t, s, []testCase[*server]{
+	alone(t, s, []testCase[*server]{
 		{"J11 killed during a command", killedDuringCommand},
 		{"J4 container removed meanwhile", containerRemoved},
 		{"J5 container stopped from outside", containerStopped},
@@ -57,8 +57,6 @@ func killedDuringCommand(s *server) {
 	if out := b.must("cat f"); out != "kept\n" {
 		s.t.Errorf("after the rollback: %q", out)
 	}
-	check(s.t, s.destroy(b.ID))
-	check(s.t, s.deleteSnapshot(snap.ID))
 }
 
 func containerRemoved(s *server) {
@@ -82,13 +80,13 @@ func containerStopped(s *server) {
 	for _, command := range []string{"kill", "stop"} {
 		mustDocker(s.t, command, s.containerOf(string(b.ID)))
 		eventually(s.t, 5*time.Second, "its status is true", func() (bool, any) {
-			status := s.list()[0].Status
+			status := s.get(b.ID).Status
 			return status == schemas.StatusStopped, status
 		})
 		if out := b.must("cat f; ls /tmp"); out != "kept\n" {
 			s.t.Errorf("after docker %s: got %q", command, out)
 		}
-		if status := s.list()[0].Status; status != schemas.StatusRunning {
+		if status := s.get(b.ID).Status; status != schemas.StatusRunning {
 			s.t.Errorf("after it was used: %s", status)
 		}
 	}
@@ -113,7 +111,7 @@ func volumeRemoved(s *server) {
 	if err != nil && !strings.Contains(strings.ToLower(err.Error()), "roll") {
 		s.t.Errorf("the message does not tell the way back: %v", err)
 	}
-	if status := s.list()[0].Status; status != schemas.StatusFailed {
+	if status := s.get(b.ID).Status; status != schemas.StatusFailed {
 		s.t.Errorf("its status is %s", status)
 	}
 	b.rollback(snap.ID)
@@ -123,8 +121,6 @@ func volumeRemoved(s *server) {
 	volume = s.volumeOf(string(b.ID))
 	mustDocker(s.t, "rm", "-f", s.containerOf(string(b.ID)))
 	mustDocker(s.t, "volume", "rm", volume)
-	check(s.t, s.destroy(b.ID))
-	check(s.t, s.deleteSnapshot(snap.ID))
 }
 
 // record is a sandbox's record in the data directory.
@@ -155,7 +151,6 @@ func recordLost(s *server) {
 	orphaned(s)
 	s.refuse("exec", args{"sandbox_id": b.ID, "command": "true"}, schemas.CodeNotFound)
 	other.alive()
-	check(s.t, s.destroy(other.ID))
 }
 
 func recordCorrupt(s *server) {
@@ -169,7 +164,6 @@ func recordCorrupt(s *server) {
 		s.t.Errorf("the record was not set aside: %v", found)
 	}
 	other.alive()
-	check(s.t, s.destroy(other.ID))
 }
 
 func foreignUntouched(s *server) {

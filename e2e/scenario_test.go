@@ -16,7 +16,7 @@ import (
 func TestScenario(t *testing.T) {
 	t.Parallel()
 	s := start(t, "--max-sandboxes=6")
-	runCases(t, s, []testCase[*server]{
+	alone(t, s, []testCase[*server]{
 		{"work, snapshot, break, roll back, fork", agentLoop},
 		{"two commands at once", twoAtOnce},
 		{"H1 destroy during rollback", destroyDuringRollback},
@@ -57,23 +57,10 @@ func agentLoop(s *server) {
 	if len(live.Sandboxes) != 1 || live.Sandboxes[0].SourceSnapshotID == nil || *live.Sandboxes[0].SourceSnapshotID == good.ID {
 		s.t.Errorf("fork of a running sandbox: %+v", live)
 	}
-	s.empty()
-}
-
-// empty destroys all sandboxes and snapshots.
-func (s *server) empty() {
-	s.t.Helper()
-	for _, b := range s.list() {
-		check(s.t, s.destroy(b.ID))
-	}
-	for _, snap := range s.snapshots() {
-		check(s.t, s.deleteSnapshot(snap.ID))
-	}
 }
 
 func twoAtOnce(s *server) {
 	b := s.create()
-	defer s.empty()
 	took(s.t, 4*time.Second, "two commands that wait for each other", func() {
 		wait := inBackground(func() {
 			if r := b.sh("touch a; until [ -e b ]; do sleep 0.05; done; echo first"); r.Stdout != "first\n" {
@@ -88,7 +75,6 @@ func twoAtOnce(s *server) {
 }
 
 func destroyDuringRollback(s *server) {
-	defer s.empty()
 	for i := range count(4, 50) {
 		b := s.create()
 		snap := b.snapshot("x")
@@ -121,7 +107,6 @@ func destroyTwice(s *server) {
 }
 
 func sandboxLimit(s *server) {
-	defer s.empty()
 	for range 2 {
 		var mu sync.Mutex
 		made := 0
@@ -162,7 +147,6 @@ func (s *server) oneFork() {
 
 func rollbackUnderCommand(s *server) {
 	b := s.create()
-	defer s.empty()
 	snap := b.snapshot("x")
 	var err error
 	wait := inBackground(func() { _, err = b.trySh("touch started; sleep 300", args{"timeout_seconds": 300}) })
@@ -185,7 +169,6 @@ func rollbackUnderCommand(s *server) {
 
 func failedCommands(s *server) {
 	b := s.create(args{"memory_mb": 64})
-	defer s.empty()
 	b.must("echo marker > marker")
 	for _, command := range []string{"exit 1", "sleep 9", "tail /dev/zero", "yes | head -c 50000000", "kill -9 $$", "no-such-program"} {
 		b.sh(command, args{"timeout_seconds": 3})
