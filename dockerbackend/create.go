@@ -2,6 +2,7 @@ package dockerbackend
 
 import (
 	"context"
+	"errors"
 
 	cerrdefs "github.com/containerd/errdefs"
 
@@ -44,7 +45,9 @@ func (b *Backend) Create(ctx context.Context, ref manager.Ref, spec manager.Spec
 }
 
 // isAway: there is no use in undoing anything, for Docker does not answer.
-func isAway(ctx context.Context, err error) bool { return isUnavailable(err) && ctx.Err() == nil }
+func isAway(ctx context.Context, err error) bool {
+	return errors.Is(err, errSilent) || isUnavailable(err) && ctx.Err() == nil
+}
 
 func (b *Backend) create(ctx context.Context, i incarnation, undo *undo) (manager.Guest, error) {
 	undo.add(func(ctx context.Context) { b.undoVolume(ctx, i) })

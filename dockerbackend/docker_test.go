@@ -30,7 +30,7 @@ const (
 
 // rig is one test's server: its own instance, and Docker as seen from outside.
 type rig struct {
-	*testing.T
+	testing.TB
 	ctx      context.Context
 	b        *Backend
 	docker   *client.Client
@@ -38,7 +38,7 @@ type rig struct {
 	logs     *bytes.Buffer
 }
 
-func newRig(t *testing.T, change ...func(*Config)) *rig {
+func newRig(t testing.TB, change ...func(*Config)) *rig {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs Docker")
@@ -51,7 +51,7 @@ func newRig(t *testing.T, change ...func(*Config)) *rig {
 	if _, err := docker.ImageInspect(ctx, busybox); err != nil {
 		t.Fatalf("Docker or its test images are missing (scripts/test-images makes them): %v", err)
 	}
-	r := &rig{T: t, ctx: ctx, docker: docker, instance: "test-" + randomHex(6)}
+	r := &rig{TB: t, ctx: ctx, docker: docker, instance: "test-" + randomHex(6)}
 	r.b = r.server(change...)
 	t.Cleanup(func() {
 		defer cancel()
@@ -66,7 +66,7 @@ func (r *rig) server(change ...func(*Config)) *Backend {
 	r.Helper()
 	cfg := Config{
 		Instance: r.instance, SandboxUser: "1000:1000", NetworkName: "net-" + r.instance, TmpSizeMB: 16,
-		GuestPath: guestPath, Log: slog.New(slog.NewTextHandler(testWriter{r.T}, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		GuestPath: guestPath, Log: slog.New(slog.NewTextHandler(testWriter{r.TB}, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, c := range change {
 		c(&cfg)
@@ -79,7 +79,7 @@ func (r *rig) server(change ...func(*Config)) *Backend {
 	return b
 }
 
-type testWriter struct{ t *testing.T }
+type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {
 	if w.t.Context().Err() == nil { // logging after the end of a test is a panic

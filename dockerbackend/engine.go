@@ -13,6 +13,7 @@ import (
 // How long a call may take. Look-ups answer in milliseconds, on a very busy
 // machine in a second or two.
 const (
+	pingEvery = 2 * time.Second
 	pingLimit = 4 * time.Second
 	lookLimit = 8 * time.Second
 	workLimit = 2 * time.Minute
@@ -112,7 +113,7 @@ func (e *engine) whileAlive(ctx context.Context) (context.Context, func()) {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(pingLimit):
+			case <-time.After(pingEvery):
 			}
 			if e.ping(ctx) == nil {
 				failed = 0

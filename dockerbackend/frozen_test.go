@@ -118,7 +118,7 @@ func TestFrozenDaemon(t *testing.T) {
 		"exec":    func() error { _, _, err := box.try(r.ctx, "/bin/sleep", "100"); return err },
 	} {
 		calls.Go(func() {
-			within(t, 25*time.Second, name, func() { r.wantKind(name, call(), manager.KindUnavailable) })
+			within(t, 18*time.Second, name, func() { r.wantKind(name, call(), manager.KindUnavailable) })
 		})
 	}
 	calls.Wait()

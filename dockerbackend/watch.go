@@ -111,6 +111,8 @@ func (w *watch) end(err error) {
 
 // checkAlive tells why a guest that is silent will stay so.
 func (b *Backend) checkAlive(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, pingLimit, errSilent)
+	defer cancel()
 	found, err := b.docker.inspectContainer(ctx, name)
 	switch {
 	case cerrdefs.IsNotFound(err), err == nil && !found.State.Running:
