@@ -160,8 +160,8 @@ type BackendInfo struct {
 // Paths are absolute and clean. Writing calls (Write, Mkdir, Move, Delete,
 // Unpack) whose path, after symlinks, lies outside /workspace are KindInvalid and
 // change nothing; reading calls may name any path. What is not there is
-// KindNotFound; something of the wrong type KindInvalid; something in the way, or
-// a directory that is not empty, KindConflict; what the sandbox user may not do
+// KindNotFound; something of the wrong type, or a directory that is not empty,
+// KindInvalid; something in the way KindConflict; what the sandbox user may not do
 // KindForbidden. A FIFO or device is refused at once, never waited for.
 type Guest interface {
 	// Exec runs one command to its end. emit gets output in order, from one

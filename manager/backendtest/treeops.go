@@ -132,7 +132,7 @@ func (n *node) remove(path string, recursive bool) error {
 	case p.path == workspace:
 		return fail(manager.KindInvalid, "the workspace itself cannot be deleted")
 	case len(p.node.children) > 0 && !recursive:
-		return fail(manager.KindConflict, "%s: directory not empty", path)
+		return fail(manager.KindInvalid, "%s: directory not empty", path)
 	}
 	p.parent.drop(p.name)
 	return nil
