@@ -1,0 +1,107 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+func frame(s Stream, payload string) []byte {
+	b := append(make([]byte, FrameHeaderSize), payload...)
+	PutFrameHeader(b, s, len(payload))
+	return b
+}
+
+func TestFramesRoundTrip(t *testing.T) {
+	in := append(append(frame(Stdout, "out"), frame(Stderr, "")...), frame(Result, "{}")...)
+	r := NewFrameReader(bytes.NewReader(in))
+	for _, want := range []struct {
+		s Stream
+		p string
+	}{{Stdout, "out"}, {Stderr, ""}, {Result, "{}"}} {
+		s, p, err := r.Next()
+		if err != nil || s != want.s || string(p) != want.p {
+			t.Errorf("got %v %q %v, want %v %q", s, p, err, want.s, want.p)
+		}
+	}
+	if _, _, err := r.Next(); err != io.EOF {
+		t.Errorf("at the end: %v", err)
+	}
+}
+
+func TestBadFrames(t *testing.T) {
+	long := make([]byte, FrameHeaderSize)
+	PutFrameHeader(long, Stdout, MaxOutputFrame+1)
+	for name, test := range map[string]struct {
+		in   []byte
+		want error
+	}{
+		"type":   {frame(9, "x"), ErrMalformed},
+		"length": {long, ErrMalformed},
+		"result": {frame(Result, strings.Repeat("x", MaxResultFrame+1)), ErrMalformed},
+		"header": {[]byte{1, 0, 0}, io.ErrUnexpectedEOF},
+		"body":   {frame(Stdout, "abc")[:6], io.ErrUnexpectedEOF},
+		"empty":  {frame(Stdout, "abc")[:5], io.ErrUnexpectedEOF},
+	} {
+		if _, _, err := NewFrameReader(bytes.NewReader(test.in)).Next(); !errors.Is(err, test.want) {
+			t.Errorf("%s: got %v, want %v", name, err, test.want)
+		}
+	}
+}
+
+func TestParams(t *testing.T) {
+	in := ExecParams{Argv: []string{"a", "b"}, Dir: []byte("/\xff"), MaxStdout: -1}
+	b, err := EncodeParams(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := bytes.NewReader(append(b, "payload"...))
+	var out ExecParams
+	if err := DecodeParams(r, &out); err != nil || string(out.Dir) != "/\xff" || len(out.Argv) != 2 {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	if rest, _ := io.ReadAll(r); string(rest) != "payload" {
+		t.Errorf("payload is %q", rest)
+	}
+	if _, err := EncodeParams(ExecParams{Argv: []string{strings.Repeat("x", MaxParams)}}); err == nil {
+		t.Error("too large params are encoded")
+	}
+	huge := binary.BigEndian.AppendUint32(nil, MaxParams+1)
+	if err := DecodeParams(bytes.NewReader(huge), &out); !errors.Is(err, ErrMalformed) {
+		t.Errorf("too large params: %v", err)
+	}
+	if err := DecodeParams(bytes.NewReader(b[:len(b)-1]), &out); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("cut params: %v", err)
+	}
+}
+
+// FuzzFrames: a hostile stream of frames or parameters ends in an error or its
+// end, never in more memory than a frame may have.
+func FuzzFrames(f *testing.F) {
+	f.Add(frame(Stdout, "hello"))
+	f.Add(append(frame(Stderr, "x"), frame(Result, `{"exit_code":0}`)...))
+	f.Add([]byte{1, 0xff, 0xff, 0xff, 0xff})
+	f.Add([]byte{0, 0, 0, 2, '{', '}'})
+	f.Fuzz(func(t *testing.T, in []byte) {
+		r := NewFrameReader(bytes.NewReader(in))
+		var total int
+		for {
+			s, p, err := r.Next()
+			if err != nil {
+				break
+			}
+			if again := frame(s, string(p)); !bytes.Equal(again, in[total:total+len(again)]) {
+				t.Fatalf("a frame is not what was sent")
+			}
+			total += FrameHeaderSize + len(p)
+		}
+		if cap(r.buf) > MaxOutputFrame {
+			t.Fatalf("buffer of %d bytes", cap(r.buf))
+		}
+		var params ExecParams
+		DecodeParams(bytes.NewReader(in), &params)
+	})
+}
