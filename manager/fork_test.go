@@ -364,6 +364,32 @@ func TestH6ForkCallerGoesAway(t *testing.T) {
 	}
 }
 
+// I7: the server is killed while forks are made and a snapshot is taken. The next
+// one has the snapshots that were complete, and nothing of the rest.
+func TestI7ServerDiesDuringForkAndSnapshot(t *testing.T) {
+	s := start(t)
+	b := s.create()
+	snap := s.snap(b.ID)
+	never := make(chan struct{})
+	s.fake.Inject(backendtest.OpUnpack, backendtest.Fault{Times: 2, Hold: never})
+	s.fake.Inject(backendtest.OpPack, backendtest.Fault{Times: 1, Hold: never})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { s.Fork(ctx, owner, snap.ID, schemas.ForkRequest{Count: ptr(2)}) })
+	wg.Go(func() { s.Snapshot(ctx, owner, b.ID, schemas.SnapshotRequest{}) })
+	eventually(t, "unpack and pack", func() bool {
+		return s.fake.Calls(backendtest.OpUnpack) == 2 && s.fake.Calls(backendtest.OpPack) == 2
+	})
+	after := s.afterCrash()
+	after.wantSandboxes(1)
+	if after.only() != b.ID || len(after.snapshots()) != 1 || len(after.snapFiles()) != 2 {
+		t.Errorf("listed are %q, files %q", after.snapshots(), after.snapFiles())
+	}
+	after.mustFork(snap.ID)
+	cancel()
+	wg.Wait()
+}
+
 // A snapshot whose file was replaced by another's whole one is refused as well.
 func TestG17ForkFromASwappedFile(t *testing.T) {
 	s := start(t)

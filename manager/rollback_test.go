@@ -324,12 +324,7 @@ func TestI7ServerDiesDuringRollback(t *testing.T) {
 		done <- err
 	}()
 	eventually(t, "unpack", func() bool { return s.fake.Calls(backendtest.OpUnpack) == 1 })
-	next := *s // a crash leaves the disk as it is at this moment
-	next.cfg.DataDir = filepath.Join(t.TempDir(), "copy")
-	if err := os.CopyFS(next.cfg.DataDir, os.DirFS(s.cfg.DataDir)); err != nil {
-		t.Fatal(err)
-	}
-	after := restart(t, &next)
+	after := s.afterCrash()
 	after.wantSandboxes(1)
 	if got := after.mustSh(b.ID, "cat f"); got != "new\n" {
 		t.Errorf("workspace has %q", got)

@@ -104,6 +104,18 @@ func (s *server) background(id schemas.SandboxID, line string) (wait func() (sch
 	return func() (schemas.ExecResult, error) { <-done; return r, err }
 }
 
+// afterCrash is the next server after this one was killed at this moment: it
+// finds the disk as it is now. This one may go on, but not with the disk.
+func (s *server) afterCrash() *server {
+	s.t.Helper()
+	next := *s
+	next.cfg.DataDir = filepath.Join(s.t.TempDir(), "copy")
+	if err := os.CopyFS(next.cfg.DataDir, os.DirFS(s.cfg.DataDir)); err != nil {
+		s.t.Fatal(err)
+	}
+	return restart(s.t, &next)
+}
+
 func noise(n int) string {
 	var b strings.Builder
 	x := uint32(1)

@@ -85,45 +85,75 @@ const maxLinks = 40 // as the kernel
 
 // walk resolves an absolute path. A link at its end is followed when follow is set.
 func (n *node) walk(path string, follow bool) (place, error) {
-	stack, names := []*node{n}, []string{""}
-	todo, links := strings.Split(path, "/"), 0
-	for len(todo) > 0 {
-		name := todo[0]
-		todo = todo[1:]
-		dir := stack[len(stack)-1]
-		if !dir.isDir() {
+	w := &walker{path: path, todo: strings.Split(path, "/"), stack: []*node{n}, names: []string{""}}
+	for len(w.todo) > 0 {
+		name := w.todo[0]
+		w.todo = w.todo[1:]
+		if !w.top().isDir() {
 			return place{}, fail(manager.KindInvalid, "%s: not a directory", path)
 		}
-		if name == ".." && len(stack) > 1 {
-			stack, names = stack[:len(stack)-1], names[:len(names)-1]
-		}
 		if name == "" || name == "." || name == ".." {
+			w.stay(name)
 			continue
 		}
-		child := dir.children[name]
+		child := w.top().children[name]
 		if child == nil {
-			if strings.Trim(strings.Join(todo, ""), "/.") != "" {
-				return place{}, notFound(path)
-			}
-			return place{parent: dir, name: name, path: strings.Join(append(names, name), "/")}, nil
+			return w.missing(name)
 		}
-		if child.typ == schemas.TypeSymlink && (follow || len(todo) > 0) {
-			if links++; links > maxLinks {
-				return place{}, fail(manager.KindInvalid, "%s: too many levels of symbolic links", path)
+		if child.typ == schemas.TypeSymlink && (follow || len(w.todo) > 0) {
+			if err := w.follow(child.target); err != nil {
+				return place{}, err
 			}
-			if strings.HasPrefix(child.target, "/") {
-				stack, names = stack[:1], names[:1]
-			}
-			todo = append(strings.Split(child.target, "/"), todo...)
 			continue
 		}
-		stack, names = append(stack, child), append(names, name)
+		w.stack, w.names = append(w.stack, child), append(w.names, name)
 	}
-	p := place{node: stack[len(stack)-1], name: names[len(names)-1], path: "/" + strings.Join(names[1:], "/")}
-	if len(stack) > 1 {
-		p.parent = stack[len(stack)-2]
+	return w.arrived(), nil
+}
+
+// walker is on its way along a path: stack and names lead to where it stands.
+type walker struct {
+	path  string
+	todo  []string
+	stack []*node
+	names []string
+	links int
+}
+
+func (w *walker) top() *node { return w.stack[len(w.stack)-1] }
+
+// stay handles names that lead nowhere, or up.
+func (w *walker) stay(name string) {
+	if name == ".." && len(w.stack) > 1 {
+		w.stack, w.names = w.stack[:len(w.stack)-1], w.names[:len(w.names)-1]
 	}
-	return p, nil
+}
+
+func (w *walker) follow(target string) error {
+	if w.links++; w.links > maxLinks {
+		return fail(manager.KindInvalid, "%s: too many levels of symbolic links", w.path)
+	}
+	if strings.HasPrefix(target, "/") {
+		w.stack, w.names = w.stack[:1], w.names[:1]
+	}
+	w.todo = append(strings.Split(target, "/"), w.todo...)
+	return nil
+}
+
+// missing is the end of a path whose last name is not there; one before it must be.
+func (w *walker) missing(name string) (place, error) {
+	if strings.Trim(strings.Join(w.todo, ""), "/.") != "" {
+		return place{}, notFound(w.path)
+	}
+	return place{parent: w.top(), name: name, path: strings.Join(append(w.names, name), "/")}, nil
+}
+
+func (w *walker) arrived() place {
+	p := place{node: w.top(), name: w.names[len(w.names)-1], path: "/" + strings.Join(w.names[1:], "/")}
+	if len(w.stack) > 1 {
+		p.parent = w.stack[len(w.stack)-2]
+	}
+	return p
 }
 
 func notFound(path string) *manager.Error {
