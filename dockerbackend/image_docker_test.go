@@ -1,6 +1,7 @@
 package dockerbackend
 
 import (
+	"archive/tar"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +41,16 @@ func TestAwkwardImages(t *testing.T) {
 		if got := box.sh("cat readme.txt; touch new; find /workspace ! -user 1000"); got != "from the image\n" {
 			t.Errorf("got %q", got)
 		}
+	})
+	t.Run("/workspace is a link out", func(t *testing.T) {
+		box := r.create(spec(r.freshBase(&tar.Header{Typeflag: tar.TypeSymlink, Name: "workspace", Linkname: "/etc"})))
+		if got := box.sh("ls; touch new; ls; test -e /etc/new || echo apart"); got != "new\napart\n" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("/workspace is a file", func(t *testing.T) {
+		box := r.create(spec(r.freshBase(&tar.Header{Typeflag: tar.TypeReg, Name: "workspace"})))
+		box.sh("touch new")
 	})
 	t.Run("volumes, entrypoint, user, health check", func(t *testing.T) { checkVolumeImage(t, r) })
 }
@@ -83,6 +94,20 @@ func (r *rig) allVolumes() (names []string) {
 		names = append(names, v.Name)
 	}
 	return names
+}
+
+// TestWrongArchitecture: said before anything is made, not by a start that fails.
+func TestWrongArchitecture(t *testing.T) {
+	r := newRig(t)
+	name := r.foreignImage("s390x")
+	if i := mustInspect(r, name); i.Architecture != "s390x" {
+		t.Fatalf("the image is for %s", i.Architecture)
+	}
+	_, err := r.b.PrepareImage(r.ctx, name)
+	r.wantKind("prepare", err, manager.KindInvalid)
+	if m := manager.Public(err).Message; !strings.Contains(m, "s390x") || !strings.Contains(m, name) {
+		t.Errorf("message: %q", m)
+	}
 }
 
 // TestMissingImage: an unknown name costs seconds, and says what it is about.

@@ -1,7 +1,11 @@
 package dockerbackend
 
 import (
-	"strings"
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
@@ -10,10 +14,11 @@ import (
 
 var removeImageOptions = image.RemoveOptions{}
 
-// freshBase makes an image like busybox, but with an ID of its own.
-func (r *rig) freshBase() string {
+// freshBase makes an image like busybox, but with an ID of its own, settings
+// that must not matter, and what files describe on top.
+func (r *rig) freshBase(files ...*tar.Header) string {
 	r.Helper()
-	name := "mcp-sandbox/test-" + strings.ToLower(r.instance) + ":" + randomHex(4)
+	name := "mcp-sandbox/test-" + r.instance + ":" + randomHex(4)
 	c, err := r.docker.ContainerCreate(r.ctx, &container.Config{
 		Image: busybox, Cmd: []string{"/bin/sh"}, Env: []string{"FRESH=" + randomHex(4)},
 		Labels: map[string]string{labelInstance: r.instance},
@@ -22,7 +27,18 @@ func (r *rig) freshBase() string {
 		r.Fatalf("make image: %v", err)
 	}
 	defer r.docker.ContainerRemove(r.ctx, c.ID, container.RemoveOptions{})
-	if _, err := r.docker.ContainerCommit(r.ctx, c.ID, container.CommitOptions{Reference: name}); err != nil {
+	var layer bytes.Buffer
+	w := tar.NewWriter(&layer)
+	for _, f := range files {
+		w.WriteHeader(f)
+	}
+	w.Close()
+	if err := r.docker.CopyToContainer(r.ctx, c.ID, "/", &layer, container.CopyToContainerOptions{}); err != nil {
+		r.Fatalf("make image: %v", err)
+	}
+	if _, err := r.docker.ContainerCommit(r.ctx, c.ID, container.CommitOptions{
+		Reference: name, Changes: []string{"ONBUILD RUN false", "WORKDIR /not/there", "EXPOSE 80"},
+	}); err != nil {
 		r.Fatalf("make image: %v", err)
 	}
 	return name
@@ -45,4 +61,28 @@ func mustInspect(r *rig, ref string) image.InspectResponse {
 		r.Fatal(err)
 	}
 	return i
+}
+
+// foreignImage loads an image for another architecture, with nothing in it.
+func (r *rig) foreignImage(arch string) string {
+	r.Helper()
+	name := "mcp-sandbox/test-" + r.instance + ":" + arch
+	layer := make([]byte, 1024) // a tar without entries
+	config := fmt.Sprintf(`{"architecture":%q,"os":"linux","config":{"Cmd":["/x"],"Labels":{%q:%q}},"rootfs":{"type":"layers","diff_ids":["sha256:%x"]}}`,
+		arch, labelInstance, r.instance, sha256.Sum256(layer))
+	manifest := fmt.Sprintf(`[{"Config":"config.json","RepoTags":[%q],"Layers":["layer.tar"]}]`, name)
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	for file, content := range map[string]string{"layer.tar": string(layer), "config.json": config, "manifest.json": manifest} {
+		w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: file, Mode: 0o644, Size: int64(len(content))})
+		w.Write([]byte(content))
+	}
+	w.Close()
+	loaded, err := r.docker.ImageLoad(r.ctx, &archive)
+	if err != nil {
+		r.Fatalf("load image: %v", err)
+	}
+	defer loaded.Body.Close()
+	io.Copy(io.Discard, loaded.Body)
+	return name
 }

@@ -1,6 +1,7 @@
 package dockerbackend
 
 import (
+	"bufio"
 	"encoding/binary"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 // the guest and nothing piles up in between.
 type stream struct {
 	conn net.Conn
+	in   *bufio.Reader // saves a system call for each frame's header
 	log  *slog.Logger
 
 	left   uint32 // of the current standard output frame
@@ -33,7 +35,9 @@ const (
 // get. The guest has little to say, and is not to be trusted with the disk.
 const maxStderr = 64 << 10
 
-func newStream(conn net.Conn, log *slog.Logger) *stream { return &stream{conn: conn, log: log} }
+func newStream(conn net.Conn, log *slog.Logger) *stream {
+	return &stream{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), log: log}
+}
 
 func (s *stream) Read(p []byte) (int, error) {
 	for s.left == 0 {
@@ -44,14 +48,14 @@ func (s *stream) Read(p []byte) (int, error) {
 	if uint32(len(p)) > s.left {
 		p = p[:s.left]
 	}
-	n, err := s.conn.Read(p)
+	n, err := s.in.Read(p)
 	s.left -= uint32(n)
 	return n, err
 }
 
 func (s *stream) nextFrame() error {
 	var header [frameHeader]byte
-	if _, err := io.ReadFull(s.conn, header[:]); err != nil {
+	if _, err := io.ReadFull(s.in, header[:]); err != nil {
 		return err
 	}
 	size := binary.BigEndian.Uint32(header[4:])
@@ -65,14 +69,14 @@ func (s *stream) nextFrame() error {
 // logFrame logs a frame that is not standard output, up to the limit.
 func (s *stream) logFrame(size int64) error {
 	text := make([]byte, min(size, int64(maxStderr-s.logged), 4<<10))
-	if _, err := io.ReadFull(s.conn, text); err != nil {
+	if _, err := io.ReadFull(s.in, text); err != nil {
 		return err
 	}
 	if len(text) > 0 {
 		s.logged += len(text)
 		s.log.Debug("guest says", "text", string(text))
 	}
-	_, err := io.CopyN(io.Discard, s.conn, size-int64(len(text)))
+	_, err := io.CopyN(io.Discard, s.in, size-int64(len(text)))
 	return err
 }
 
