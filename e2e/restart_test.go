@@ -41,10 +41,10 @@ func killedDuringCommand(s *server) {
 	})
 	s.restart()
 	started()
-	list := s.list()
-	if len(list) != 1 || list[0].ID != b.ID || list[0].Name != "survivor" || list[0].Status != schemas.StatusRunning || !list[0].ExpiresAt.Equal(b.ExpiresAt) {
-		s.t.Fatalf("after the restart: %+v, before: %+v", list, b.Sandbox)
-	}
+	eventually(s.t, 5*time.Second, "it is listed as it was", func() (bool, any) {
+		list := s.list()
+		return len(list) == 1 && list[0].ID == b.ID && list[0].Name == "survivor" && list[0].Status == schemas.StatusRunning && list[0].ExpiresAt.Equal(b.ExpiresAt), list
+	})
 	if out := b.must("cat f; echo $KEPT"); out != "kept\nyes\n" {
 		s.t.Errorf("got %q", out)
 	}
