@@ -81,6 +81,7 @@ type machine struct {
 	in        *os.File // the guest's standard input
 	out       *os.File
 	isolated  bool
+	container string // for tests with Docker
 	exited    chan struct{}
 	wires     []*wire
 	stopping  sync.Once
