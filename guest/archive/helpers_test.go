@@ -209,10 +209,12 @@ func listTar(t testing.TB, data []byte) []*tar.Header {
 const asUserEnv = "GUEST_TEST_AS_USER"
 
 // asUser runs the calling test again as an ordinary user when it runs as root,
-// whom no mode stops. It returns true in the run that is to do the test.
+// whom no mode stops. It returns true in the run that is to do the test, whose
+// process is not dumpable, as the guest's is not: that closes much of /proc.
 func asUser(t *testing.T) bool {
 	t.Helper()
 	if os.Geteuid() != 0 {
+		must(t, unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return true
 	}
 	if os.Getenv(asUserEnv) != "" {

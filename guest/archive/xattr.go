@@ -44,7 +44,7 @@ func addXattrs(hdr *tar.Header, fd int) error {
 
 func listXattrs(fd int) ([]string, error) {
 	text, err := sized(func(p []byte) (int, error) { return unix.Flistxattr(fd, p) })
-	if err == unix.EOPNOTSUPP {
+	if err == unix.EOPNOTSUPP || err == unix.ENOSYS {
 		return nil, nil
 	}
 	var names []string
@@ -84,7 +84,11 @@ func setXattrs(fd int, hdr *tar.Header) error {
 			continue
 		}
 		err := unix.Fsetxattr(fd, unescapeKey.Replace(name), []byte(value), 0)
-		if err != nil && err != unix.EOPNOTSUPP {
+		switch err {
+		case nil, unix.EOPNOTSUPP, unix.ENOSYS:
+		case unix.EINVAL, unix.ERANGE:
+			return badEntry(hdr.Name, "has an extended attribute whose name is none")
+		default:
 			return err
 		}
 	}

@@ -26,11 +26,8 @@ func (f *Files) Delete(ctx context.Context, p protocol.DeleteParams) error {
 	if at.name == "." {
 		return refuse(protocol.ErrInvalid, op, clean, "the workspace itself cannot be deleted; delete what is in it")
 	}
-	if len(at.missing) > 0 {
-		return Fail(op, clean, unix.ENOENT)
-	}
 	return Fail(op, clean, f.commit(func() error {
-		if _, err := lstat(at.dir, at.name); err != nil {
+		if _, err := at.lstat(); err != nil {
 			return err
 		}
 		if p.Recursive {

@@ -39,6 +39,7 @@ var meanings = map[unix.Errno]meaning{
 	unix.ENOSPC:       {protocol.ErrNoSpace, "no space left on the disk; delete something first"},
 	unix.EDQUOT:       {protocol.ErrNoSpace, "the disk quota is used up; delete something first"},
 	unix.EFBIG:        {protocol.ErrTooLarge, "larger than the file system or a limit allows"},
+	unix.E2BIG:        {protocol.ErrTooLarge, "an extended attribute is larger than the file system allows"},
 	unix.ENAMETOOLONG: {protocol.ErrInvalid, "a name or the path is too long"},
 	unix.ELOOP:        {protocol.ErrInvalid, "too many symbolic links, or one that changed meanwhile"},
 	unix.EINVAL:       {protocol.ErrInvalid, "not possible with this path"},

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
 )
 
@@ -143,10 +145,12 @@ func soon(t *testing.T, do func()) {
 const asUserEnv = "GUEST_TEST_AS_USER"
 
 // asUser runs the calling test again as an ordinary user when it runs as root,
-// whom no mode stops. It returns true in the run that is to do the test.
+// whom no mode stops. It returns true in the run that is to do the test, whose
+// process is not dumpable, as the guest's is not: that closes much of /proc.
 func asUser(t *testing.T) bool {
 	t.Helper()
 	if os.Geteuid() != 0 {
+		must(t, unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return true
 	}
 	if os.Getenv(asUserEnv) != "" {

@@ -45,33 +45,35 @@ func mayMove(from, to *spot, fromPath, toPath string) error {
 	if from.name == "." || to.name == "." {
 		return refuse(protocol.ErrInvalid, op, fromPath, protocol.Workspace+" itself cannot be moved or replaced")
 	}
-	old := unix.Stat_t{}
-	var err error
-	if len(from.missing) > 0 {
-		err = unix.ENOENT
-	} else {
-		old, err = lstat(from.dir, from.name)
-	}
+	old, err := from.lstat()
 	if err != nil {
 		return Fail(op, fromPath, err)
 	}
-	self, target := from.full(), to.full()
-	if len(target) > len(self) && slices.Equal(target[:len(self)], self) && old.Mode&unix.S_IFMT == unix.S_IFDIR {
-		return refuse(protocol.ErrInvalid, op, fromPath, "a directory cannot be moved into itself")
-	}
-	if slices.Equal(self, target) || len(to.missing) > 0 {
+	self, target, isDir := from.full(), to.full(), typeOf(old.Mode) == protocol.TypeDirectory
+	if slices.Equal(self, target) {
 		return nil
 	}
-	there, err := lstat(to.dir, to.name)
+	if isDir && len(target) > len(self) && slices.Equal(target[:len(self)], self) {
+		return refuse(protocol.ErrInvalid, op, fromPath, "a directory cannot be moved into itself")
+	}
+	there, err := to.lstat()
 	switch {
 	case err != nil:
 		return nil // the move itself will say
-	case there.Mode&unix.S_IFMT == unix.S_IFDIR:
+	case typeOf(there.Mode) == protocol.TypeDirectory:
 		return refuse(protocol.ErrExists, op, toPath, "a directory is there already; name a path in it or delete it first")
-	case old.Mode&unix.S_IFMT == unix.S_IFDIR:
+	case isDir:
 		return refuse(protocol.ErrExists, op, toPath, "a file is there already, and a directory does not replace it")
 	}
 	return nil
+}
+
+// lstat describes what is at the spot, if that exists.
+func (s *spot) lstat() (unix.Stat_t, error) {
+	if len(s.missing) > 0 {
+		return unix.Stat_t{}, unix.ENOENT
+	}
+	return lstat(s.dir, s.name)
 }
 
 // full is the path of the spot below the workspace, free of links.

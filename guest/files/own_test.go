@@ -48,6 +48,12 @@ func TestF4F16OwnProcIsClosed(t *testing.T) {
 	wantCode(t, err, protocol.ErrPermission)
 }
 
+func TestF16OwnProcIsClosedToTheUserToo(t *testing.T) {
+	if asUser(t) {
+		TestF4F16OwnProcIsClosed(t)
+	}
+}
+
 func TestOtherProcIsOpen(t *testing.T) {
 	w := newWorld(t)
 	cmd := exec.Command("sleep", "60")

@@ -69,15 +69,20 @@ func emptyOnce(ctx context.Context, dir *os.File) (found bool, err error) {
 // OpenForced opens the directory name in dir for reading and changing, and for
 // that gives its owner every permission on it.
 func OpenForced(dir int, name string) (*os.File, error) {
-	st, err := lstat(dir, name)
-	if err != nil {
-		return nil, err
-	}
 	path, err := openDir(dir, name)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(path)
+	return ReopenForced(path)
+}
+
+// ReopenForced is OpenForced for a directory that is open with O_PATH.
+func ReopenForced(path int) (*os.File, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(path, &st); err != nil {
+		return nil, err
+	}
 	if st.Mode&0o700 != 0o700 {
 		// When this fails, opening says what is wrong.
 		_ = Chmod(path, st.Mode&0o7777|0o700)
@@ -86,7 +91,7 @@ func OpenForced(dir int, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return os.NewFile(uintptr(fd), name), nil
+	return os.NewFile(uintptr(fd), "."), nil
 }
 
 func ignoreGone(err error) error {

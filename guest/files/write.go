@@ -47,16 +47,14 @@ func (f *Files) Write(ctx context.Context, p protocol.WriteParams, body io.Reade
 // Permission bits only: new content must not run with an old setuid bit.
 func modeFor(op, clean string, at *spot, given *uint32) (uint32, error) {
 	mode := uint32(newFileMode)
-	if len(at.missing) == 0 {
-		switch st, err := lstat(at.dir, at.name); {
-		case err == nil:
-			if err := wantFile(op, clean, &st); err != nil {
-				return 0, err
-			}
-			mode = st.Mode & 0o777
-		case err != unix.ENOENT:
+	switch st, err := at.lstat(); {
+	case err == nil:
+		if err := wantFile(op, clean, &st); err != nil {
 			return 0, err
 		}
+		mode = st.Mode & 0o777
+	case err != unix.ENOENT:
+		return 0, err
 	}
 	if given != nil {
 		mode = *given & 0o777

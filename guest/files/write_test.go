@@ -115,6 +115,14 @@ func TestF14CutOffBodyChangesNothing(t *testing.T) {
 	must(t, err)
 }
 
+// The draft gets its name by way of /proc/self/fd, as the guest's user too.
+func TestWriteAsUser(t *testing.T) {
+	if asUser(t) {
+		TestD9OverwriteLeavesNoTail(t)
+		TestF8Modes(t)
+	}
+}
+
 // Where O_TMPFILE does not work, the draft has a name until it is whole.
 func TestNamedDraft(t *testing.T) {
 	w := newWorld(t)
