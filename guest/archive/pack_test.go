@@ -86,7 +86,7 @@ func TestG9G10TreeThatChanges(t *testing.T) {
 	wg.Go(func() { disturb(dir, stop) })
 	defer wg.Wait()
 	defer close(stop)
-	for range 20 {
+	for range 10 {
 		data, _, err := pack(t, dir, PackOptions{Zstd: true, MaxBytes: -1})
 		must(t, err)
 		to := tempDir(t)
@@ -238,9 +238,9 @@ func TestDiskFull(t *testing.T) {
 
 // One directory of very many files must fit beside a sandbox's programs.
 func TestG16MemoryOfManyFiles(t *testing.T) {
-	n := 100000
+	n := 30000
 	if testing.Short() {
-		n = 10000
+		n = 5000
 	}
 	dir, err := os.MkdirTemp("/dev/shm", "archive")
 	if err != nil {

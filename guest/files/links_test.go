@@ -109,7 +109,7 @@ func TestSwappedDirectory(t *testing.T) {
 			}
 		}
 	})
-	for range 3000 {
+	for range 1000 {
 		_, _ = w.put("/workspace/d/f", "x")
 		_ = w.Delete(context.Background(), protocol.DeleteParams{Path: []byte("/workspace/d/canary")})
 		_, _ = w.Mkdir(protocol.MkdirParams{Path: []byte("/workspace/d/m")})

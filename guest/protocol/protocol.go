@@ -129,7 +129,7 @@ type WriteParams struct {
 	// file's mode, and gives a new one 0644.
 	Mode *uint32 `json:"mode,omitempty"`
 	// MaxBytes bounds the content: one byte more is ErrTooLarge and the old
-	// content stays.
+	// content stays. Negative: no bound.
 	MaxBytes int64 `json:"max_bytes"`
 }
 
@@ -139,7 +139,7 @@ type StatParams struct {
 
 type ListParams struct {
 	Path  []byte `json:"path"`
-	Limit int    `json:"limit"`           // at most this many entries
+	Limit int    `json:"limit"`           // at most this many entries; 0 is 1000, and more than 10000 is 10000
 	After []byte `json:"after,omitempty"` // only names that sort (bytewise) after this one
 }
 
@@ -169,7 +169,7 @@ type PackParams struct {
 	Path []byte `json:"path"` // absolute directory
 	Zstd bool   `json:"zstd"` // compress the stream
 	// MaxBytes bounds the uncompressed tar: ErrTooLarge as soon as it is sure
-	// to be passed.
+	// to be passed. Negative: no bound.
 	MaxBytes int64 `json:"max_bytes"`
 	// Pause stops the sandbox's other processes while the tar is made.
 	Pause bool `json:"pause"`
@@ -182,8 +182,8 @@ type UnpackParams struct {
 	// Replace empties the directory first, so that what is there afterwards is
 	// exactly the tar.
 	Replace  bool  `json:"replace"`
-	MaxBytes int64 `json:"max_bytes"` // of uncompressed tar
-	MaxFiles int64 `json:"max_files"` // entries
+	MaxBytes int64 `json:"max_bytes"` // of uncompressed tar; negative: no bound
+	MaxFiles int64 `json:"max_files"` // entries; negative: no bound
 }
 
 // ArchiveStats counts one tar.
