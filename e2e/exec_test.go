@@ -36,8 +36,8 @@ func TestExec(t *testing.T) {
 	})
 }
 
-// TestChurn is A19: sandboxes come and go.
-func TestChurn(t *testing.T) {
+// TestA19Churn: sandboxes come and go.
+func TestA19Churn(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	repeat(t, count(8, 300), 3, func(int) error {

@@ -21,11 +21,11 @@ func TestHardening(t *testing.T) {
 		noNetwork(b.in(t))
 		noSecrets(b.in(t))
 	}
-	t.Run("M4 K1 fresh", func(t *testing.T) { check(t, b) })
+	t.Run("M2 M4 K1 fresh", func(t *testing.T) { check(t, b) })
 	snap := b.snapshot("x")
-	t.Run("M4 K1 rolled back", func(t *testing.T) { b.in(t).rollback(snap.ID); check(t, b) })
-	t.Run("M4 K1 forked", func(t *testing.T) { check(t, s.in(t).fork(snap.ID)) })
-	t.Run("M4 K1 restarted", func(t *testing.T) { s.in(t).restart(); check(t, b) })
+	t.Run("M2 M4 K1 rolled back", func(t *testing.T) { b.in(t).rollback(snap.ID); check(t, b) })
+	t.Run("M2 M4 K1 forked", func(t *testing.T) { check(t, s.in(t).fork(snap.ID)) })
+	t.Run("M2 M4 K1 restarted", func(t *testing.T) { s.in(t).restart(); check(t, b) })
 	runCases(t, s, []testCase[*server]{
 		{"M1 K3 no say in the container", noSay},
 	})

@@ -60,11 +60,11 @@ func (b *bench) commands() error {
 	var ours, shell, dockers []time.Duration
 	for range *execs {
 		err := errors.Join(
-			timed(&ours, func() error { return b.exec(b.box.ID, "true") }),
+			timed(&ours, func() error { return b.exec(b.box.ID, "/bin/true") }),
 			timed(&shell, func() error {
 				return b.client.Call(b.ctx, "exec", args{"sandbox_id": b.box.ID, "command": "true"}, nil)
 			}),
-			timed(&dockers, func() error { return b.docker.exec(b.ctx, b.container, "true") }),
+			timed(&dockers, func() error { return b.docker.exec(b.ctx, b.container, "/bin/true") }),
 		)
 		if err != nil {
 			return err
