@@ -13,6 +13,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	backendtest.Run(t, backendtest.Options{
 		New:   func(t *testing.T) manager.Backend { return r.quietServer(t) },

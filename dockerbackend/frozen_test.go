@@ -4,9 +4,12 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/docker/docker/client"
 
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 )
@@ -15,24 +18,35 @@ import (
 // daemon does that is stopped or swaps: it accepts everything and answers nothing.
 type wire struct {
 	listener net.Listener
+	docker   string // address behind it, as DOCKER_HOST has it
 	mu       sync.Mutex
 	thawed   chan struct{} // closed while bytes pass
 }
 
-func newWire(t *testing.T) *wire {
+func newWire(t *testing.T, r *rig) *wire {
 	t.Helper()
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "docker.sock"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{listener: l, thawed: make(chan struct{})}
+	w := &wire{listener: l, docker: r.docker.DaemonHost(), thawed: make(chan struct{})}
 	close(w.thawed)
 	t.Cleanup(func() { l.Close(); w.thaw() })
 	go w.serve()
 	return w
 }
 
-func (w *wire) host() string { return "unix://" + w.listener.Addr().String() }
+// server makes a Backend that reaches Docker over the wire.
+func (w *wire) server(r *rig) *Backend {
+	r.Helper()
+	api, err := client.NewClientWithOpts(client.WithHost("unix://" + w.listener.Addr().String()))
+	if err != nil {
+		r.Fatal(err)
+	}
+	b := newBackend(r.b.cfg, r.b.user, api)
+	r.Cleanup(func() { b.Close() })
+	return b
+}
 
 func (w *wire) freeze() {
 	w.mu.Lock()
@@ -52,20 +66,21 @@ func (w *wire) thaw() {
 
 func (w *wire) serve() {
 	for {
-		client, err := w.listener.Accept()
+		server, err := w.listener.Accept()
 		if err != nil {
 			return
 		}
 		go func() {
-			defer client.Close()
+			defer server.Close()
 			w.wait()
-			docker, err := net.Dial("unix", "/var/run/docker.sock")
+			network, address, _ := strings.Cut(w.docker, "://")
+			docker, err := net.Dial(network, address)
 			if err != nil {
 				return
 			}
 			defer docker.Close()
-			go func() { w.copy(docker, client); docker.(*net.UnixConn).CloseWrite() }()
-			w.copy(client, docker)
+			go w.copy(docker, server)
+			w.copy(server, docker)
 		}()
 	}
 }
@@ -91,10 +106,10 @@ func (w *wire) copy(to io.Writer, from io.Reader) {
 // TestFrozenDaemon: every call ends by itself, in seconds, and all works again
 // when Docker does.
 func TestFrozenDaemon(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
-	w := newWire(t)
-	t.Setenv("DOCKER_HOST", w.host())
-	b := r.server()
+	w := newWire(t, r)
+	b := w.server(r)
 	box := r.create(spec(busybox))
 	guest, err := b.Open(r.ctx, box.ref, box.spec, box.image)
 	if err != nil {
@@ -141,11 +156,11 @@ func TestFrozenDaemon(t *testing.T) {
 // TestFrozenBeforeTheFirstCall: agreeing on an API version must not make calls
 // wait for each other.
 func TestFrozenBeforeTheFirstCall(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
-	w := newWire(t)
+	w := newWire(t, r)
 	w.freeze()
-	t.Setenv("DOCKER_HOST", w.host())
-	b := r.server()
+	b := w.server(r)
 	var calls sync.WaitGroup
 	for range 10 {
 		calls.Go(func() {

@@ -17,10 +17,11 @@ import (
 // PrepareImage implements [manager.Backend]. An image that is there locally is
 // used as it is, and no registry is asked.
 func (b *Backend) PrepareImage(ctx context.Context, ref string) (manager.Image, error) {
-	if err := checkReference(ref); err != nil {
+	parsed, err := parseReference(ref)
+	if err != nil {
 		return manager.Image{}, err
 	}
-	return shared(ctx, b, "image "+ref, func(ctx context.Context) (manager.Image, error) {
+	return shared(ctx, b, "image "+parsed.String(), func(ctx context.Context) (manager.Image, error) {
 		return b.prepareImage(ctx, ref)
 	})
 }
@@ -51,6 +52,9 @@ func (b *Backend) findImage(ctx context.Context, ref string) (image.InspectRespo
 	if !cerrdefs.IsNotFound(err) {
 		return found, err
 	}
+	if isID(ref) {
+		return found, notPulled(ref, "is not there locally, and a registry cannot be asked for an ID", err)
+	}
 	if err := b.pull(ctx, ref); err != nil {
 		return image.InspectResponse{}, err
 	}
@@ -63,7 +67,7 @@ func (b *Backend) findImage(ctx context.Context, ref string) (image.InspectRespo
 
 // HasImage implements [manager.Backend].
 func (b *Backend) HasImage(ctx context.Context, ref string) (bool, error) {
-	if err := checkReference(ref); err != nil {
+	if _, err := parseReference(ref); err != nil {
 		return false, err
 	}
 	_, err := b.docker.inspectImage(ctx, ref)
@@ -73,14 +77,27 @@ func (b *Backend) HasImage(ctx context.Context, ref string) (bool, error) {
 	return err == nil, err
 }
 
-func checkReference(ref string) error {
-	if _, err := reference.ParseAnyReference(ref); err != nil {
-		return &manager.Error{
+// parseReference normalises a reference: "python" is docker.io/library/python:latest.
+func parseReference(ref string) (reference.Reference, error) {
+	parsed, err := reference.ParseAnyReference(ref)
+	if err != nil {
+		return nil, &manager.Error{
 			Kind: manager.KindInvalid, Message: "image " + quote(ref) + " is not an image reference",
 			Hint: `References look like "python:3.12-slim" or "registry.example/team/image@sha256:…".`, Cause: err,
 		}
 	}
-	return nil
+	if named, ok := parsed.(reference.Named); ok {
+		return reference.TagNameOnly(named), nil
+	}
+	return parsed, nil
+}
+
+// isID tells whether a reference is an image's ID. Docker's client would pull
+// one as the tag of a repository called "sha256".
+func isID(ref string) bool {
+	parsed, err := parseReference(ref)
+	_, named := parsed.(reference.Named)
+	return err == nil && !named
 }
 
 // checkImage refuses what could not run here. An image that does not say what

@@ -12,12 +12,12 @@ import (
 
 func TestReferences(t *testing.T) {
 	for _, good := range []string{"a", "python:3.12-slim", "r.example:5000/a/b@sha256:" + strings.Repeat("0", 64), "sha256:" + strings.Repeat("0", 64)} {
-		if err := checkReference(good); err != nil {
+		if _, err := parseReference(good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
 	for _, bad := range []string{"", " ", "UPPER", "a b", "a:", "../a", "-a", "a@sha256:1", "a\x00b", "a;b", strings.Repeat("a", 300)} {
-		if err := checkReference(bad); manager.KindOf(err) != manager.KindInvalid {
+		if _, err := parseReference(bad); manager.KindOf(err) != manager.KindInvalid {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -51,6 +51,20 @@ func TestUnfitImages(t *testing.T) {
 		}
 		if err != nil && (manager.KindOf(err) != manager.KindInvalid || !strings.Contains(err.Error(), "some/image")) {
 			t.Errorf("%+v: %v", c.image, err)
+		}
+	}
+}
+
+func TestReferencesAreNormalised(t *testing.T) {
+	for ref, want := range map[string]string{
+		"python": "docker.io/library/python:latest", "docker.io/library/python:latest": "docker.io/library/python:latest",
+		"r.example/a:1": "r.example/a:1", "sha256:" + strings.Repeat("0", 64): "sha256:" + strings.Repeat("0", 64),
+	} {
+		if got, err := parseReference(ref); err != nil || got.String() != want {
+			t.Errorf("%s: got %s, %v", ref, got, err)
+		}
+		if isID(ref) != strings.HasPrefix(ref, "sha256:") {
+			t.Errorf("%s: taken for an ID, or not", ref)
 		}
 	}
 }

@@ -90,7 +90,8 @@ func (b *Backend) dropNetwork(ctx context.Context) {
 	if err != nil || found.Labels[labelManaged] != managed {
 		return
 	}
-	users, err := b.docker.listContainers(ctx, filters.Arg("network", found.ID))
+	// By name too: a container that was never started does not know the ID yet.
+	users, err := b.docker.listContainers(ctx, filters.Arg("network", found.ID), filters.Arg("network", found.Name))
 	if err != nil || len(users) > 0 {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 // TestNetwork: made on demand, sandboxes on it cannot reach each other, and it
 // goes with the last of them.
 func TestNetwork(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	name := "net-" + r.instance
 	if _, err := r.docker.NetworkInspect(r.ctx, name, network.InspectOptions{}); !cerrdefs.IsNotFound(err) {

@@ -177,7 +177,7 @@ func (b *Backend) currentImage(ctx context.Context, i incarnation) (manager.Imag
 	if err != nil && !cerrdefs.IsNotFound(err) {
 		return manager.Image{}, err
 	}
-	if err == nil && b.isCurrent(ctx, found.Config.Labels[labelBuild]) {
+	if err == nil && found.Config != nil && b.isCurrent(ctx, found.Config.Labels[labelBuild]) {
 		return i.image, nil
 	}
 	image, err := b.PrepareImage(ctx, i.spec.Image)

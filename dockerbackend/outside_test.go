@@ -84,6 +84,7 @@ func TestEmptiedWorkspaceStaysEmpty(t *testing.T) {
 
 // TestGuestThatHangs is restarted, with the workspace kept.
 func TestGuestThatHangs(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	box := r.create(spec(busybox))
 	box.sh("echo kept > f")
