@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"io"
 	"slices"
 	"testing"
 	"time"
@@ -21,4 +22,22 @@ func BenchmarkExecTrue(b *testing.B) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+}
+
+// BenchmarkUpload and BenchmarkDownload are the channel without Docker.
+func BenchmarkUpload(b *testing.B) {
+	m, c := newGuest(b)
+	b.SetBytes(16 << 20)
+	for b.Loop() {
+		check(b, m.write(c, "big", io.LimitReader(endless{}, 16<<20)))
+	}
+}
+
+func BenchmarkDownload(b *testing.B) {
+	m, c := newGuest(b)
+	b.SetBytes(16 << 20)
+	for b.Loop() {
+		_, err := m.exec(c, "head -c 16777216 /dev/zero")
+		check(b, err)
+	}
 }

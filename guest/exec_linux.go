@@ -122,8 +122,9 @@ func (e *execution) wait(ctx context.Context) error {
 	case <-e.process.ended:
 		return nil
 	case <-timeout:
-		e.timedOut = true
-		e.kill()
+		if e.timedOut = !e.process.hasEnded(); e.timedOut {
+			e.kill()
+		}
 		return nil
 	case <-ctx.Done():
 		e.kill()
@@ -132,13 +133,15 @@ func (e *execution) wait(ctx context.Context) error {
 }
 
 // kill ends the command and all it started, and waits a little for its status.
+// A leader stuck inside the kernel is reported as killed all the same.
 func (e *execution) kill() {
-	e.guest.killTree(e.process)
-	timer := time.NewTimer(killPatience)
+	deadline := time.Now().Add(killPatience)
+	e.guest.killTree(e.process, deadline)
+	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
 	select {
 	case <-e.process.ended:
-	case <-timer.C: // stuck in the kernel; reported as killed all the same
+	case <-timer.C:
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -182,7 +184,7 @@ func TestA9NotRunnable(t *testing.T) {
 func TestA10NoLeaks(t *testing.T) {
 	m, c := newGuest(t)
 	m.run(c, command{argv: []string{"true"}})
-	before := m.descriptors()
+	before, goroutines := m.descriptors(), runtime.NumGoroutine()
 	repeat(300, func() {
 		m.run(c, command{argv: []string{"no-such-bin"}}).expect(t, 127, "", "no-such-bin: not found\n")
 		m.run(c, command{argv: []string{"true"}}).expect(t, 0, "", "")
@@ -190,6 +192,10 @@ func TestA10NoLeaks(t *testing.T) {
 	eventually(t, 2*time.Second, "open descriptors of the guest", func() (any, bool) {
 		now := m.descriptors()
 		return fmt.Sprint(now, " for ", before), now <= before+2
+	})
+	eventually(t, 2*time.Second, "goroutines of the client", func() (any, bool) {
+		now := runtime.NumGoroutine()
+		return fmt.Sprint(now, " for ", goroutines), now <= goroutines+2
 	})
 }
 
@@ -243,6 +249,22 @@ func TestPathAndEnvironmentAreTheCallers(t *testing.T) {
 	o := m.run(c, command{argv: []string{"/usr/bin/env"}, env: []string{"X=1"}})
 	want := "PATH=/usr/local/bin:/usr/bin:/bin\nHOME=" + m.workspace + "\nX=1\n"
 	o.expect(t, 0, want, "")
+}
+
+// A command gets nothing from the guest but its three streams: no descriptors,
+// no blocked or ignored signals, and the limits of the container.
+func TestChildrenInheritNothing(t *testing.T) {
+	m, c := newGuest(t)
+	m.run(c, command{argv: []string{"ls", "/proc/self/fd"}}).expect(t, 0, "0\n1\n2\n3\n", "") // 3 is the directory
+	m.run(c, command{argv: []string{"grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"}}).expect(t, 0, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n", "")
+	m.sh(c, "ulimit -n").expect(t, 0, m.limitOf("ulimit -n"), "")
+}
+
+// limitOf is what a shell outside says.
+func (m *machine) limitOf(script string) string {
+	out, err := exec.Command("sh", "-c", script).Output()
+	check(m.t, err)
+	return string(out)
 }
 
 func TestLongArguments(t *testing.T) {

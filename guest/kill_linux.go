@@ -15,7 +15,7 @@ const (
 )
 
 // killTree kills a command with everything it started and reports whether none
-// of it is left.
+// of it was left at the deadline.
 //
 // First goes the process group, in one indivisible step that no fork in it can
 // outrun. Then whatever carries the mark is stopped, over and over, because
@@ -23,8 +23,8 @@ const (
 // stand still are they killed. Killing at once would make room under the
 // process limit, into which those not yet seen could fork for ever; the stopped
 // keep it full. If they are very many, the brake is pulled.
-func (g *guest) killTree(p *process) bool {
-	deadline := time.Now().Add(killPatience)
+func (g *guest) killTree(p *process, deadline time.Time) bool {
+	g.marks.descendants(p, 1) // while parents still live, for where that is all there is
 	g.table.killGroup(p)
 	defer g.freeze(p)()
 	for {
@@ -80,15 +80,15 @@ func (g *guest) stop(p *process, descendants []stat) (running int) {
 // before, go on as soon as the hunt is over. A snapshot's pause does the same
 // and must not be mixed up with it, hence the lock.
 func (g *guest) brake(p *process) (release func()) {
-	before := map[stopped]bool{}
+	before := map[identity]bool{}
 	for _, s := range g.marks.others(p) {
-		before[stopped{s.pid, s.start}] = s.state == 'T'
+		before[identity{s.pid, s.start}] = s.state == 'T'
 	}
 	rawKill(-1, unix.SIGSTOP)
 	return func() {
 		defer g.pausing.Unlock()
 		for _, s := range g.marks.others(p) {
-			if s.alive() && !before[stopped{s.pid, s.start}] {
+			if s.alive() && !before[identity{s.pid, s.start}] {
 				rawKill(s.pid, unix.SIGCONT)
 			}
 		}

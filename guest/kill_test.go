@@ -72,6 +72,26 @@ func TestB1B3B4B5TimeoutKillsTheTree(t *testing.T) {
 	}
 }
 
+// Where processes cannot be marked, the environment and the parents do.
+func TestKillWithoutMarks(t *testing.T) {
+	t.Setenv(noMarkVariable, "1")
+	for name, script := range map[string]string{
+		"loop":        tick,
+		"session":     "setsid sh -c '" + tick + "' & sleep 60",
+		"double fork": "(setsid sh -c '" + tick + "' & ) ; sleep 60",
+		"environment": "env -i /usr/bin/setsid /bin/sh -c '" + tick + "' & sleep 60",
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, c := newGuest(t)
+			m.timedOut(func(cmd command) outcome { return m.run(c, cmd) }, script, 500*time.Millisecond)
+			if m.ticking("tick") {
+				t.Error("something is still ticking")
+			}
+			m.nothingLeft()
+		})
+	}
+}
+
 // nothingLeft checks that no process is left in the sandbox.
 func (m *machine) nothingLeft() {
 	m.t.Helper()

@@ -129,15 +129,16 @@ func (m *marker) others(p *process) (found []stat) {
 	return found
 }
 
-// byEnvironment finds processes that have the variable or p's session, and then
-// all their children. One that clears its environment, leaves the session and
-// loses its parent escapes; only where the kernel offers nothing better.
+// byEnvironment finds processes that have the variable or p's session, and all
+// their children, and what it found before, whose parents may be dead by now.
+// One that clears its environment, leaves the session and loses its parent
+// before the hunt begins escapes; only where the kernel offers nothing better.
 func (m *marker) byEnvironment(p *process) (found []stat) {
 	all := stats()
 	member := map[int]bool{}
 	entry := markVariable + "=" + strconv.FormatUint(p.mark, 10)
 	for _, s := range all {
-		member[s.pid] = s.session == p.pid || hasVariable(s.pid, entry)
+		member[s.pid] = s.session == p.pid || p.seen[identity{s.pid, s.start}] || hasVariable(s.pid, entry)
 	}
 	for grown := true; grown; {
 		grown = false
@@ -149,6 +150,7 @@ func (m *marker) byEnvironment(p *process) (found []stat) {
 	}
 	for _, s := range all {
 		if member[s.pid] && s.alive() {
+			p.seen[identity{s.pid, s.start}] = true
 			found = append(found, s)
 		}
 	}

@@ -26,7 +26,7 @@ func (g *guest) pause(ctx context.Context) (resume func(), err error) {
 		return nil, err
 	}
 	g.pausing.Lock()
-	ours := map[stopped]bool{}
+	ours := map[identity]bool{}
 	resume = func() {
 		for s := range ours {
 			s.resume()
@@ -48,23 +48,17 @@ func (g *guest) pause(ctx context.Context) (resume func(), err error) {
 	return resume, ctx.Err()
 }
 
-// stopped names a process for good: the pid alone may be given to another.
-type stopped struct {
-	pid   int
-	start string
-}
-
 // stopAll stops what runs, notes it in ours, and reports whether all were found
 // standing still. It takes several looks: a stop takes effect only when its
 // process is next scheduled, and until then the process may fork.
-func stopAll(ours map[stopped]bool) (still bool) {
+func stopAll(ours map[identity]bool) (still bool) {
 	still = true
 	for _, s := range stats() {
 		if !s.alive() || s.state == 'T' || s.state == 't' {
 			continue
 		}
 		still = false
-		id := stopped{s.pid, s.start}
+		id := identity{s.pid, s.start}
 		if rawKill(s.pid, unix.SIGSTOP) == 0 {
 			ours[id] = true
 		}
@@ -72,7 +66,7 @@ func stopAll(ours map[stopped]bool) (still bool) {
 	return still
 }
 
-func (s stopped) resume() {
+func (s identity) resume() {
 	if statOf(s.pid).start == s.start {
 		rawKill(s.pid, unix.SIGCONT)
 	}

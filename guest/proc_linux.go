@@ -36,7 +36,13 @@ func processes() (pids []int) {
 type stat struct {
 	pid, parent, session int
 	state                byte
-	start                string // boot time ticks; with pid it names a process for good
+	start                string // boot time ticks
+}
+
+// identity names a process for good; its pid alone may be given to another.
+type identity struct {
+	pid   int
+	start string
 }
 
 // alive is false for what has ended and only waits to be reaped.

@@ -23,9 +23,20 @@ type process struct {
 	pid  int    // also its process group and session
 	mark uint64 // what its descendants carry
 
+	seen map[identity]bool // of the hunt for it; see marker.byEnvironment
+
 	ended  chan struct{} // closed when the leader has been reaped
 	status unix.WaitStatus
 	usage  unix.Rusage
+}
+
+func (p *process) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // start runs fork under the lock and registers what it started.
@@ -36,7 +47,7 @@ func (t *table) start(mark uint64, fork func() (pid int, err error)) (*process, 
 	if err != nil {
 		return nil, err
 	}
-	p := &process{pid: pid, mark: mark, ended: make(chan struct{})}
+	p := &process{pid: pid, mark: mark, seen: map[identity]bool{}, ended: make(chan struct{})}
 	t.leaders[pid] = p
 	return p, nil
 }

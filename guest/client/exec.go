@@ -12,7 +12,7 @@ import (
 // calls at once; a chunk is valid only during the call. While emit blocks, the
 // command is slowed once the pipes and windows between are full. An error of
 // emit or the end of ctx kills the command with all it started, and is
-// returned.
+// returned; emit itself must not outlive ctx.
 //
 // stdin is read only if params.HasStdin. The command may end before stdin does:
 // then one Read of stdin may still be under way when Exec returns.
