@@ -32,7 +32,7 @@ func TestConformance(t *testing.T) {
 func (r *rig) quietServer(t *testing.T) *Backend {
 	t.Helper()
 	b, err := New(Config{
-		Instance: r.instance, SandboxUser: "1000:1000", NetworkName: "net-" + r.instance, TmpSizeMB: 64, GuestPath: guestPath,
+		Instance: r.instance, SandboxUser: "1000:1000", NetworkName: "net-" + r.instance, TmpSizeMB: 64, GuestPath: r.guest,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +37,7 @@ type rig struct {
 	b        *Backend
 	docker   *client.Client
 	instance string
-	logs     *bytes.Buffer
+	guest    string // program of this rig
 }
 
 func newRig(t testing.TB, change ...func(*Config)) *rig {
@@ -52,6 +54,7 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 		t.Fatalf("Docker or its test images are missing (scripts/test-images makes them): %v", err)
 	}
 	r := &rig{TB: t, ctx: ctx, docker: docker, instance: "test-" + randomHex(6)}
+	r.guest = uniqueGuest(t)
 	r.b = r.server(change...)
 	t.Cleanup(func() {
 		defer cancel()
@@ -66,7 +69,7 @@ func (r *rig) server(change ...func(*Config)) *Backend {
 	r.Helper()
 	cfg := Config{
 		Instance: r.instance, SandboxUser: "1000:1000", NetworkName: "net-" + r.instance, TmpSizeMB: 16,
-		GuestPath: guestPath, Log: slog.New(slog.NewTextHandler(testWriter{r.TB}, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		GuestPath: r.guest, Log: slog.New(slog.NewTextHandler(testWriter{r.TB}, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, c := range change {
 		c(&cfg)
@@ -79,6 +82,22 @@ func (r *rig) server(change ...func(*Config)) *Backend {
 	return b
 }
 
+// uniqueGuest gives a rig prepared images of its own, which it can remove under
+// nobody: they are named after the guest's content, and bytes after the end of a
+// program do not matter.
+func uniqueGuest(t testing.TB) string {
+	t.Helper()
+	program, err := os.ReadFile(guestPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "guest")
+	if err := os.WriteFile(path, append(program, randomHex(16)...), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {
@@ -89,7 +108,7 @@ func (w testWriter) Write(p []byte) (int, error) {
 }
 
 // sweep removes all that carries the rig's instance, prepared images included:
-// this run's guest is like no other (see TestMain), so nobody else uses those.
+// the rig's guest is like no other, so nobody else uses those.
 func (r *rig) sweep() {
 	ours := filters.NewArgs(filters.Arg("label", labelInstance+"="+r.instance))
 	containers, _ := r.docker.ContainerList(r.ctx, container.ListOptions{All: true, Filters: ours})

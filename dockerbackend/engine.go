@@ -20,7 +20,7 @@ const (
 )
 
 // errSilent is a daemon that accepts calls and answers none, or not in time.
-var errSilent = errors.New("Docker does not answer")
+var errSilent = errors.New("no answer from Docker")
 
 // engine calls Docker: it bounds the time of each call and types its error. The
 // typed errors still answer errdefs predicates (IsNotFound and so on).

@@ -77,7 +77,10 @@ func imageGone(reference string, err error) error {
 }
 
 func nameTaken(err error) error {
-	return &manager.Error{Kind: manager.KindConflict, Message: "the sandbox's name is taken in Docker", Retryable: true, Cause: err}
+	return &manager.Error{
+		Kind: manager.KindConflict, Message: "the sandbox's name is taken in Docker",
+		Hint: "Something that is not this sandbox has a container or volume of that name.", Cause: err,
+	}
 }
 
 // paused is the error for a container that somebody froze from outside.

@@ -58,7 +58,7 @@ func wantPaused(r *rig, what string, err error) {
 	}
 }
 
-func within(t *testing.T, limit time.Duration, what string, f func()) {
+func within(t testing.TB, limit time.Duration, what string, f func()) {
 	t.Helper()
 	began := time.Now()
 	f()
