@@ -175,9 +175,9 @@ func daemonFreezes(t *testing.T) {
 			s.refuse(tool, a, schemas.CodeBackendUnavailable, schemas.CodeBackendError)
 		})
 	}
-	took(t, 5*time.Second, "list and ping on a frozen daemon", func() {
+	took(t, 5*time.Second, "lists on a frozen daemon", func() {
 		s.list()
-		check(t, s.MCP.Ping(ctx(t)))
+		s.answers()
 	})
 	d.thaw()
 	eventually(t, 30*time.Second, "it works again by itself", func() (bool, any) {

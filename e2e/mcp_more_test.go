@@ -4,7 +4,26 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
+
+// pingWhileBusy is the ping of the older versions.
+func pingWhileBusy(t *testing.T) {
+	s := quiet(t)
+	r := s.raw()
+	r.hello()
+	id := r.create()
+	for i := range 10 {
+		r.tool(i, "exec", args{"sandbox_id": id, "command": "sleep 20"}, nil)
+	}
+	r.say(`{"jsonrpc":"2.0","id":"ping","method":"ping"}`)
+	r.answerWithin(`"ping"`, time.Second)
+	for i := range 10 {
+		r.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i)
+	}
+	r.tool("next", "exec", args{"sandbox_id": id, "command": "until [ -z \"$(pidof sleep)\" ]; do usleep 50000; done"}, nil)
+	r.answerWithin(`"next"`, 3*time.Second)
+}
 
 // progress: the right token, rising, nothing lost, nothing late, and nothing
 // for a call that did not ask.

@@ -15,7 +15,7 @@ func (s *settings) newLogger(w io.Writer) *slog.Logger {
 	level := levels[s.LogLevel]
 	terminal := isTerminal(w)
 	if s.LogFormat == "text" || s.LogFormat == "auto" && terminal {
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, NoColor: !terminal}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, NoColor: !terminal}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }
