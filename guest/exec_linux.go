@@ -85,13 +85,17 @@ func (e *execution) start(ctx context.Context, s *streams) error {
 	}
 	defer leave()
 	e.began = time.Now()
-	e.process, err = e.guest.spawner.start(&launch{
-		argv:  e.params.Argv,
-		env:   e.params.Env,
-		dir:   string(e.params.Dir),
-		files: s.child,
-	})
+	l := launch{argv: e.params.Argv, env: e.params.Env, dir: string(e.params.Dir), files: s.child}
+	e.process, err = e.guest.spawner.start(l)
+	if isFull(err) && e.guest.relieve() {
+		e.process, err = e.guest.spawner.start(l)
+	}
 	return err
+}
+
+func isFull(err error) bool {
+	var e *protocol.Error
+	return errors.As(err, &e) && e.Code == protocol.ErrNoProcesses
 }
 
 // explain turns a command that could not be run into what a shell makes of it.
@@ -120,6 +124,9 @@ func (e *execution) wait(ctx context.Context) error {
 	}
 	select {
 	case <-e.process.ended:
+		if timeout != nil {
+			e.guest.leftovers.add(e.process, e.began.Add(e.params.Timeout))
+		}
 		return nil
 	case <-timeout:
 		if e.timedOut = !e.process.hasEnded(); e.timedOut {

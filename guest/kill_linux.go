@@ -67,7 +67,7 @@ func (g *guest) isStampede(p *process) bool {
 // stop stops those of the descendants that run, and counts them.
 func (g *guest) stop(p *process, descendants []stat) (running int) {
 	for _, s := range descendants {
-		if s.state != 'T' {
+		if !s.stopped() {
 			running++
 			g.signalMarked(p, s.pid, unix.SIGSTOP)
 		}
@@ -75,23 +75,14 @@ func (g *guest) stop(p *process, descendants []stat) (running int) {
 	return running
 }
 
-// brake stops everything in the sandbox at one stroke, which no fork can outrun
-// and which leaves the CPU to the guest. Bystanders, unless they were stopped
-// before, go on as soon as the hunt is over. A snapshot's pause does the same
+// brake stops everything in the sandbox, which also leaves the CPU to the guest.
+// Bystanders go on as soon as the hunt is over. A snapshot's pause does the same
 // and must not be mixed up with it, hence the lock.
 func (g *guest) brake(p *process) (release func()) {
-	before := map[identity]bool{}
-	for _, s := range g.marks.others(p) {
-		before[identity{s.pid, s.start}] = s.state == 'T'
-	}
-	rawKill(-1, unix.SIGSTOP)
+	restart := halt(func() []stat { return g.marks.others(p) })
 	return func() {
-		defer g.pausing.Unlock()
-		for _, s := range g.marks.others(p) {
-			if s.alive() && !before[identity{s.pid, s.start}] {
-				rawKill(s.pid, unix.SIGCONT)
-			}
-		}
+		restart()
+		g.pausing.Unlock()
 	}
 }
 

@@ -191,8 +191,8 @@ func TestA18BusyLoops(t *testing.T) {
 // is the worst that a bomb can do.
 func TestL4ForkBomb(t *testing.T) {
 	for name, bomb := range map[string]string{
-		"plain":   "b() { b | b & }; b; sleep 60",
-		"escapes": "echo 'setsid sh bomb & setsid sh bomb & setsid sh bomb & wait' > bomb; sh bomb; sleep 60",
+		"plain":   "b() { b | b & }; b & exec sleep 60",
+		"escapes": "echo 'setsid sh bomb & setsid sh bomb & setsid sh bomb & wait' > bomb; sh bomb & exec sleep 60",
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, c := newGuest(t)
@@ -201,6 +201,19 @@ func TestL4ForkBomb(t *testing.T) {
 			m.sh(c, "echo ok").expect(t, 0, "ok\n", "")
 			m.nothingLeft()
 		})
+	}
+}
+
+// L4: a bomb whose command ends at once is over when its timeout has passed and
+// somebody needs the room.
+func TestL4BombOfAnEndedCommand(t *testing.T) {
+	m, c := newGuest(t)
+	m.limitProcesses(100)
+	began := time.Now()
+	m.run(c, command{sh: "echo 'while :; do setsid sh bomb & done' > bomb; sh bomb >/dev/null 2>&1 &", timeout: time.Second})
+	time.Sleep(time.Until(began.Add(1100 * time.Millisecond)))
+	for range 20 { // whether it finds the limit used up is a matter of luck
+		m.run(c, command{argv: []string{"echo", "ok"}}).expect(t, 0, "ok\n", "")
 	}
 }
 

@@ -29,19 +29,20 @@ type guest struct {
 	started   time.Time
 	workspace string
 
-	input   *pipeEnd
-	output  *output
-	server  *server
-	table   *table   // running commands, and the reaper
-	spawner *spawner // starts commands
-	marks   *marker  // tells a command's descendants from others
-	oom     *oomMeter
-	execs   slots      // commands that run
-	calls   slots      // file and archive calls under way
-	disk    slots      // … of which so many may be inside the kernel
-	gate    *gate      // closed while a snapshot needs the sandbox to hold still
-	pausing sync.Mutex // held by whoever has stopped processes and will start them again
-	expiry  expiry
+	input     *pipeEnd
+	output    *output
+	server    *server
+	table     *table   // running commands, and the reaper
+	spawner   *spawner // starts commands
+	marks     *marker  // tells a command's descendants from others
+	oom       *oomMeter
+	execs     slots // commands that run
+	calls     slots // file and archive calls under way
+	disk      slots // … of which so many may be inside the kernel
+	leftovers leftovers
+	gate      *gate      // closed while a snapshot needs the sandbox to hold still
+	pausing   sync.Mutex // held by whoever has stopped processes and will start them again
+	expiry    expiry
 }
 
 // start prepares the process. The order matters: files under /proc/self are

@@ -19,7 +19,7 @@ import (
 type marker struct {
 	limit  unix.Rlimit // the guest's own; unusable if Max is 0
 	last   uint64      // spawner only
-	inUse  map[uint64]bool
+	inUse  map[uint64]int
 	usable bool
 }
 
@@ -47,17 +47,18 @@ func (m *marker) next() uint64 {
 		if m.usable && m.last >= m.limit.Max {
 			m.last, m.inUse = 1, marksInUse()
 		}
-		if m.last != m.limit.Cur && !m.inUse[m.last] {
+		if m.last != m.limit.Cur && m.inUse[m.last] == 0 {
 			return m.last
 		}
 	}
 }
 
-func marksInUse() map[uint64]bool {
-	used := map[uint64]bool{}
+// marksInUse counts the processes that carry each mark.
+func marksInUse() map[uint64]int {
+	used := map[uint64]int{}
 	for _, pid := range processes() {
 		if mark, ok := markOf(pid); ok {
-			used[mark] = true
+			used[mark]++
 		}
 	}
 	return used

@@ -26,11 +26,9 @@ func (g *guest) pause(ctx context.Context) (resume func(), err error) {
 		return nil, err
 	}
 	g.pausing.Lock()
-	ours := map[identity]bool{}
+	release := halt(stats)
 	resume = func() {
-		for s := range ours {
-			s.resume()
-		}
+		release()
 		g.pausing.Unlock()
 		open()
 	}
@@ -40,34 +38,41 @@ func (g *guest) pause(ctx context.Context) (resume func(), err error) {
 			resume()
 		}
 	}()
-	deadline := time.Now().Add(pausePatience)
-	for !stopAll(ours) && ctx.Err() == nil && time.Now().Before(deadline) {
+	for deadline := time.Now().Add(pausePatience); !standing() && ctx.Err() == nil && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	held = ctx.Err() == nil
 	return resume, ctx.Err()
 }
 
-// stopAll stops what runs, notes it in ours, and reports whether all were found
-// standing still. It takes several looks: a stop takes effect only when its
-// process is next scheduled, and until then the process may fork.
-func stopAll(ours map[identity]bool) (still bool) {
-	still = true
-	for _, s := range stats() {
-		if !s.alive() || s.state == 'T' || s.state == 't' {
-			continue
-		}
-		still = false
-		id := identity{s.pid, s.start}
-		if rawKill(s.pid, unix.SIGSTOP) == 0 {
-			ours[id] = true
+// halt stops everything at one stroke, which no fork can outrun; only PID 1 may
+// do that. list gives the processes to look after: release starts them again,
+// but not those that stood still before. (One that stops itself just between
+// the look and the stroke is started, too: a window of microseconds.)
+func halt(list func() []stat) (release func()) {
+	before := map[identity]bool{}
+	for _, s := range list() {
+		if s.stopped() {
+			before[identity{s.pid, s.start}] = true
 		}
 	}
-	return still
+	rawKill(-1, unix.SIGSTOP)
+	return func() {
+		for _, s := range list() {
+			if s.alive() && !before[identity{s.pid, s.start}] {
+				rawKill(s.pid, unix.SIGCONT)
+			}
+		}
+	}
 }
 
-func (s identity) resume() {
-	if statOf(s.pid).start == s.start {
-		rawKill(s.pid, unix.SIGCONT)
+// standing reports whether nothing runs. A stop takes effect only when its
+// process is next scheduled.
+func standing() bool {
+	for _, s := range stats() {
+		if s.alive() && !s.stopped() {
+			return false
+		}
 	}
+	return true
 }

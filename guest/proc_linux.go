@@ -48,6 +48,9 @@ type identity struct {
 // alive is false for what has ended and only waits to be reaped.
 func (s stat) alive() bool { return s.state != 'Z' && s.state != 'X' && s.state != 0 }
 
+// stopped includes what a debugger has stopped.
+func (s stat) stopped() bool { return s.state == 'T' || s.state == 't' }
+
 // stats reads the stat of every process but the guest.
 func stats() (all []stat) {
 	for _, pid := range processes() {

@@ -43,9 +43,9 @@ func startSpawner(t *table, marks *marker, adjust *oomScore) *spawner {
 }
 
 // start runs l and waits until its program has been entered, or could not be.
-func (s *spawner) start(l *launch) (*process, error) {
+func (s *spawner) start(l launch) (*process, error) {
 	l.done = make(chan struct{})
-	s.launches <- l
+	s.launches <- &l
 	<-l.done
 	return l.process, l.err
 }
