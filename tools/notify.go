@@ -2,8 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
-	"io"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -37,17 +35,5 @@ func Notification(method string, params map[string]any) mcp.JSONRPCNotification 
 			Method: method,
 			Params: mcp.NotificationParams{AdditionalFields: params},
 		},
-	}
-}
-
-// lineNotifier writes notifications to the writer that responses go through.
-func lineNotifier(w io.Writer) Notifier {
-	return func(_ context.Context, method string, params map[string]any) error {
-		b, err := json.Marshal(Notification(method, params))
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(append(b, '\n'))
-		return err
 	}
 }
