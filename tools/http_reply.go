@@ -1,0 +1,50 @@
+package tools
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+)
+
+// reply takes a response from mcp-go as a whole. Because it says that it cannot
+// stream, mcp-go answers with one JSON message, and sends nothing on the way;
+// notifications take the way of [events].
+type reply struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func newReply() *reply { return &reply{header: http.Header{}, status: http.StatusOK} }
+
+func (r *reply) Header() http.Header         { return r.header }
+func (r *reply) WriteHeader(status int)      { r.status = status }
+func (r *reply) Write(p []byte) (int, error) { return r.body.Write(p) }
+func (r *reply) Flush()                      {}
+func (r *reply) CanStream() bool             { return false }
+
+// sendTo writes the response where nothing was written yet.
+func (r *reply) sendTo(w http.ResponseWriter) {
+	for name, values := range r.header {
+		w.Header()[name] = values
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(r.body.Len()))
+	w.WriteHeader(r.status)
+	_ = timedWrite(w, http.NewResponseController(w), r.body.Bytes())
+}
+
+// through passes on what mcp-go streams by itself.
+type through struct {
+	http.ResponseWriter
+	rc *http.ResponseController
+}
+
+func (t through) Write(p []byte) (int, error) {
+	if err := timedWrite(t.ResponseWriter, t.rc, p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (t through) Flush()          {}
+func (t through) CanStream() bool { return true }

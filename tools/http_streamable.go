@@ -1,0 +1,176 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/mcp-sandbox/mcp-sandbox/manager"
+)
+
+// Streamable is the endpoint of streamable HTTP, of every protocol version that
+// has it. A message is a POST, and what belongs to its answer comes in the
+// response: as JSON, or, as soon as there is something to say before the end, as
+// a stream. The server has nothing to say out of turn, so there is no stream to
+// GET. A dropped connection cancels the call.
+func (h *HTTP) Streamable() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, owner, ok := h.caller(r)
+		switch {
+		case !ok:
+			refuse(w, nil, errNoOwner)
+		case r.Method == http.MethodPost:
+			h.post(ctx, w, r, owner)
+		case r.Method == http.MethodDelete && !mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)):
+			h.endSession(w, r, owner)
+		default:
+			w.Header().Set("Allow", "POST, DELETE")
+			refuse(w, nil, refusal{http.StatusMethodNotAllowed, mcp.INVALID_REQUEST, "POST a message; this server has no stream to GET"})
+		}
+	})
+}
+
+func (h *HTTP) endSession(w http.ResponseWriter, r *http.Request, o manager.Owner) {
+	s, no := h.session(r, o)
+	if no != nil {
+		refuse(w, nil, *no)
+		return
+	}
+	h.sessions.end(s)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (h *HTTP) session(r *http.Request, o manager.Owner) (*session, *refusal) {
+	id := r.Header.Get(server.HeaderKeySessionID)
+	if id == "" {
+		return nil, &errNoSession
+	}
+	s, ok := h.sessions.find(o, id)
+	if !ok {
+		return nil, &errSession
+	}
+	return s, nil
+}
+
+// post is one message. Since 2026-07-28 requests stand alone and a session's ID
+// counts for nothing; so no cancel of such a client can reach another's call.
+func (h *HTTP) post(ctx context.Context, w http.ResponseWriter, r *http.Request, o manager.Owner) {
+	body, no := readBody(w, r)
+	if no != nil {
+		refuse(w, nil, *no)
+		return
+	}
+	var e envelope
+	if json.Unmarshal(body, &e) != nil {
+		refuse(w, nil, errNotJSON)
+		return
+	}
+	if mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) || mcp.IsModernProtocol(e.version()) {
+		h.postModern(ctx, w, r, e, body)
+		return
+	}
+	if e.Method == string(mcp.MethodInitialize) {
+		h.initialize(ctx, w, r, o, body)
+		return
+	}
+	s, no := h.session(r, o)
+	switch {
+	case no != nil:
+		refuse(w, e.ID, *no)
+	case e.Method == string(mcp.MethodNotificationCancelled):
+		h.sessions.cancel(s, e.cancelledID())
+		w.WriteHeader(http.StatusAccepted)
+	case e.isResponse():
+		w.WriteHeader(http.StatusAccepted)
+	case e.hasID():
+		ctx, leave := h.sessions.enter(ctx, s, string(e.ID))
+		h.answer(ctx, w, r, body, leave)
+	default:
+		h.handle(ctx, r, body).sendTo(w)
+	}
+}
+
+func (h *HTTP) postModern(ctx context.Context, w http.ResponseWriter, r *http.Request, e envelope, body []byte) {
+	switch e.Method {
+	case string(mcp.MethodNotificationCancelled):
+		w.WriteHeader(http.StatusAccepted) // over HTTP, such a client cancels by hanging up
+	case string(mcp.MethodSubscriptionsListen):
+		h.listen(ctx, w, r, body)
+	default:
+		ctx, cancel := context.WithCancel(ctx)
+		h.answer(ctx, w, r, body, func() bool { cancel(); return false })
+	}
+}
+
+// initialize begins a session, unless mcp-go says no.
+func (h *HTTP) initialize(ctx context.Context, w http.ResponseWriter, r *http.Request, o manager.Owner, body []byte) {
+	reply := h.handle(ctx, r, body)
+	var answer struct{ Result json.RawMessage }
+	if json.Unmarshal(reply.body.Bytes(), &answer) == nil && answer.Result != nil {
+		reply.header.Set(server.HeaderKeySessionID, h.sessions.begin(o).id)
+	}
+	reply.sendTo(w)
+}
+
+// answer handles a request. Its progress, and signs of life when it is long in
+// coming, go before the response on the same stream, if the client takes one.
+func (h *HTTP) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte, leave func() (cancelled bool)) {
+	stream := newEvents(w)
+	defer stream.end()
+	reply := h.alive(ctx, r, body, stream)
+	unwanted := leave()
+	switch {
+	case stream.started() && unwanted:
+	case stream.started():
+		_ = stream.send("message", reply.body.Bytes()) // what fails here has no one to tell
+	case unwanted:
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		reply.sendTo(w)
+	}
+}
+
+// alive handles a request whose client hears from it meanwhile.
+func (h *HTTP) alive(ctx context.Context, r *http.Request, body []byte, stream *events) *reply {
+	if !takesEvents(r) { // then nobody has to send it notifications
+		return h.handle(WithNotifier(ctx, func(context.Context, string, map[string]any) error { return nil }), r, body)
+	}
+	defer beat(stream.comment)()
+	return h.handle(WithNotifier(ctx, func(_ context.Context, method string, params map[string]any) error {
+		return stream.message(Notification(method, params))
+	}), r, body)
+}
+
+// handle is mcp-go's part. Tools catch their own panics, and the server in front
+// those of others.
+func (h *HTTP) handle(ctx context.Context, r *http.Request, body []byte) *reply {
+	reply := newReply()
+	h.rpc.Handle(reply, rpcRequest(ctx, r, body))
+	return reply
+}
+
+// listen is a stream on which nothing but its acknowledgement will come, as this
+// server's lists never change. mcp-go serves it.
+func (h *HTTP) listen(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.closing, cancel)()
+	h.rpc.Handle(through{w, http.NewResponseController(w)}, rpcRequest(ctx, r, body))
+}
+
+func rpcRequest(ctx context.Context, r *http.Request, body []byte) *server.HTTPRequest {
+	return &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Body: body, Context: ctx}
+}
+
+func takesEvents(r *http.Request) bool {
+	for _, accept := range r.Header.Values("Accept") {
+		if strings.Contains(accept, "text/event-stream") {
+			return true
+		}
+	}
+	return false
+}
