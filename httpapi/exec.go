@@ -1,0 +1,63 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+func runExec(c *call) error {
+	id, err := c.sandboxID()
+	if err != nil {
+		return err
+	}
+	req, err := decode[schemas.ExecRequest](c, maxExecBody)
+	if err != nil {
+		return err
+	}
+	result, err := c.Exec(c.ctx(), c.owner, id, req)
+	return c.answer(http.StatusOK, result, err)
+}
+
+// streamExec answers with an ordinary error as long as the stream has not begun.
+func streamExec(c *call) error {
+	id, err := c.sandboxID()
+	if err != nil {
+		return err
+	}
+	req, err := decode[schemas.ExecRequest](c, maxExecBody)
+	if err != nil {
+		return err
+	}
+	s := newEventStream(c.w, c.times)
+	rest := s.keepAwake(c.ctx())
+	out := newOutput(s, req.Encoding)
+	exit, err := c.ExecStream(c.ctx(), c.owner, id, req, out.emit)
+	rest()
+	if err == nil {
+		err = out.flush()
+	}
+	switch {
+	case err == nil:
+		_ = s.send(schemas.ExitEvent{Type: "exit", ExecExit: exit})
+	case !s.begun():
+		return err
+	default:
+		c.logFailure(c.r, public(err).Code, err)
+		_ = s.send(schemas.ErrorEvent{Type: "error", Error: public(err)})
+	}
+	return nil
+}
+
+// keepAwake writes blank lines into the silence until it is called off.
+func (s *eventStream) keepAwake(ctx context.Context) (off func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() { s.beat(ctx) })
+	return func() {
+		cancel()
+		done.Wait()
+	}
+}

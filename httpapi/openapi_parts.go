@@ -1,0 +1,89 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+func free(path string) bool { return path == "/healthz" || path == "/livez" }
+
+// parametersOf are those in the path, the query and the headers.
+func parametersOf(r route) (all []any) {
+	if strings.Contains(r.path, "{id}") {
+		prefix := "sb"
+		if strings.HasPrefix(r.path, snapshot) {
+			prefix = "snap"
+		}
+		all = append(all, object{
+			"name": "id", "in": "path", "required": true,
+			"schema": object{"type": "string", "pattern": "^" + prefix + "_[0-9a-f]{16}$"},
+		})
+	}
+	for _, name := range r.query {
+		all = append(all, object{
+			"name": name, "in": "query", "description": parameters[name].description,
+			"schema": object{"type": parameters[name].typ},
+		})
+	}
+	if r.result.mediaType == octets.mediaType {
+		all = append(all, object{
+			"name": "Range", "in": "header", "description": "One range of bytes, as bytes=0-99, bytes=100- or bytes=-100.",
+			"schema": object{"type": "string"},
+		})
+	}
+	return all
+}
+
+// failuresOf are the statuses that a route can fail with.
+func failuresOf(r route) []int {
+	if free(r.path) {
+		return []int{500}
+	}
+	all := []int{400, 401, 403, 404, 429, 500, 503}
+	if !strings.HasPrefix(r.path, "/v1/s") {
+		return []int{400, 401, 403, 404, 429, 500}
+	}
+	if r.body.mediaType != "" {
+		all = append(all, 413)
+	}
+	if strings.HasPrefix(r.path, sandbox+"/") || r.method != "GET" {
+		all = append(all, 409, 502, 507)
+	}
+	if strings.HasPrefix(r.path, sandbox+"/") {
+		all = append(all, 410)
+	}
+	if r.result.mediaType == octets.mediaType {
+		all = append(all, 413, 416)
+	}
+	return all
+}
+
+// failures describe each status once, for all routes.
+func failures() object {
+	all := object{}
+	for code, f := range forms {
+		all[strconv.Itoa(f.status)] = failure(http.StatusText(f.status)+": "+string(code)+".", code)
+	}
+	all["416"] = failure("The file has nothing in that range: invalid_request.", schemas.CodeInvalidRequest)
+	return all
+}
+
+func failure(description string, code schemas.Code) object {
+	o := object{
+		"description": description,
+		"content":     object{"application/json": object{"schema": object{"$ref": "#/components/schemas/ErrorBody"}}},
+	}
+	header := func(name, about string) {
+		o["headers"] = object{name: object{"description": about, "schema": object{"type": "string"}}}
+	}
+	switch code {
+	case schemas.CodeUnauthorized:
+		header("WWW-Authenticate", "Always Bearer.")
+	case schemas.CodeLimitExceeded, schemas.CodeBackendUnavailable:
+		header("Retry-After", "Seconds to wait before trying again.")
+	}
+	return o
+}

@@ -1,0 +1,107 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// parameter is what a name means in a query, wherever it is known.
+type parameter struct {
+	typ, format, description string
+}
+
+// parameters is every query parameter there is.
+var parameters = map[string]parameter{
+	"path":        {typ: "string", description: "Absolute, or relative to /workspace. What writes must stay inside /workspace."},
+	"path_base64": {typ: "string", description: "The path's exact bytes in base64 (either alphabet), instead of path, for names that are not UTF-8."},
+	"mode":        {typ: "string", description: "Permission bits in octal, as 755. By default an existing file keeps its own and a new one gets 644."},
+	"recursive":   {typ: "boolean", description: "Delete a directory with all that is in it. Default false."},
+	"limit":       {typ: "integer", description: "Most entries to return."},
+	"cursor":      {typ: "string", description: "next_cursor of the page before."},
+	"sandbox_id":  {typ: "string", description: "Only snapshots taken of this sandbox, which may be gone by now."},
+	"image":       {typ: "string", description: "Image of the sandboxes that will be made from the snapshot. Default: the server's default image."},
+	"name":        {typ: "string", description: "A label for people; need not be unique. At most 128 characters."},
+}
+
+// parseQuery is as strict as the decoder of bodies: a parameter that is
+// misspelt must not pass for one that was left out.
+func parseQuery(raw string, known []string) (url.Values, error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, invalid("", "the query is malformed")
+	}
+	for name, all := range values {
+		switch {
+		case !slices.Contains(known, name) && len(known) == 0:
+			return nil, invalid(shorten(name), "is not a known query parameter; there are none")
+		case !slices.Contains(known, name):
+			return nil, invalid(shorten(name), "is not a known query parameter; known are %s", strings.Join(known, ", "))
+		case len(all) > 1:
+			return nil, invalid(name, "is given %d times", len(all))
+		}
+	}
+	return values, nil
+}
+
+// path is the path that the query names. Without one it is the standard, or
+// with "" for that it is missing.
+func (c *call) path(standard string) (string, error) {
+	switch text, encoded := c.query.Has("path"), c.query.Has("path_base64"); {
+	case text && encoded:
+		return "", invalid("path", "must not be given together with path_base64")
+	case encoded:
+		return fromBase64("path_base64", c.query.Get("path_base64"))
+	case text || standard != "":
+		if !text {
+			return standard, nil
+		}
+		return c.query.Get("path"), nil
+	}
+	return "", invalid("path", "is required")
+}
+
+// fromBase64 takes both alphabets, with padding or without: in a query the
+// standard one is easily mistaken.
+func fromBase64(field, s string) (string, error) {
+	plain := strings.NewReplacer("-", "+", "_", "/", " ", "+").Replace(strings.TrimRight(s, "="))
+	b, err := base64.RawStdEncoding.DecodeString(plain)
+	if err != nil {
+		return "", invalid(field, "is not base64")
+	}
+	return string(b), nil
+}
+
+func (c *call) page() (p schemas.Page, err error) {
+	p.Cursor = c.query.Get("cursor")
+	if c.query.Has("limit") {
+		p.Limit, err = strconv.Atoi(c.query.Get("limit"))
+		if err != nil || p.Limit < 1 {
+			return p, invalid("limit", "must be a whole number, at least 1")
+		}
+	}
+	return p, nil
+}
+
+func (c *call) flag(name string) (bool, error) {
+	switch c.query.Get(name) {
+	case "true", "1":
+		return true, nil
+	case "false", "0", "":
+		return false, nil
+	}
+	return false, invalid(name, "must be true or false")
+}
+
+// shorten keeps a caller's own text from flooding the answer.
+func shorten(s string) string {
+	const most = 64
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

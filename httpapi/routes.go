@@ -1,0 +1,65 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// route is one method of one path.
+type route struct {
+	method, path string
+	handle       func(*call) error
+	query        []string // names from [parameters]
+	body         content
+	status       int // on success
+	result       content
+	summary      string
+}
+
+const (
+	sandbox  = "/v1/sandboxes/{id}"
+	snapshot = "/v1/snapshots/{id}"
+)
+
+// routes is every route there is. HEAD goes wherever GET does, OPTIONS
+// everywhere; see mux.go.
+var routes = []route{
+	{"GET", "/healthz", health, nil, none, 200, of[schemas.Health](), "Tells whether the server and its container backend work. Needs no key."},
+	{"GET", "/livez", live, nil, none, 200, of[schemas.Live](), "Tells that the process serves, whatever its backend does. Needs no key."},
+	{"GET", "/metrics", metrics, nil, none, 200, text, "Prometheus metrics."},
+	{"GET", "/v1/openapi.json", openAPI, nil, none, 200, document, "This document."},
+
+	{"POST", "/v1/sandboxes", createSandbox, nil, optional[schemas.CreateSandboxRequest](), 201, of[schemas.Sandbox](), "Creates a sandbox."},
+	{"GET", "/v1/sandboxes", listSandboxes, []string{"limit", "cursor"}, none, 200, of[schemas.SandboxList](), "Lists your sandboxes, oldest first."},
+	{"GET", sandbox, getSandbox, nil, none, 200, of[schemas.Sandbox](), "Describes a sandbox."},
+	{"DELETE", sandbox, destroySandbox, nil, none, 204, none, "Destroys a sandbox, whatever it is doing. Its snapshots stay."},
+	{"POST", sandbox + "/timeout", setTimeout, nil, of[schemas.SetTimeoutRequest](), 200, of[schemas.Sandbox](), "Gives a sandbox a new time to live, counted from now."},
+
+	{"POST", sandbox + "/exec", runExec, nil, of[schemas.ExecRequest](), 200, of[schemas.ExecResult](), "Runs a command to its end. Closing the connection kills it."},
+	{"POST", sandbox + "/exec/stream", streamExec, nil, of[schemas.ExecRequest](), 200, events, "Runs a command and streams its output as it arrives. Closing the connection kills it."},
+
+	{"GET", sandbox + "/files", readFile, []string{"path", "path_base64"}, none, 200, octets, "Reads a file, or with a Range header part of it."},
+	{"PUT", sandbox + "/files", writeFile, []string{"path", "path_base64", "mode"}, octets, 200, of[schemas.FileInfo](), "Replaces a file by the request's body, whole or not at all, and makes its parents."},
+	{"DELETE", sandbox + "/files", deleteFile, []string{"path", "path_base64", "recursive"}, none, 204, none, "Deletes a file or directory."},
+	{"GET", sandbox + "/files/list", listFiles, []string{"path", "path_base64", "limit", "cursor"}, none, 200, of[schemas.FileList](), "Lists a directory, sorted by name. Without a path, /workspace."},
+	{"POST", sandbox + "/files/mkdir", makeDir, nil, of[schemas.MkdirRequest](), 200, of[schemas.FileInfo](), "Makes a directory and its parents; one that is there already is fine."},
+	{"POST", sandbox + "/files/move", moveFile, nil, of[schemas.MoveRequest](), 200, of[schemas.FileInfo](), "Renames a file or directory."},
+	{"GET", sandbox + "/archive", readArchive, []string{"path", "path_base64"}, none, 200, tar, "Downloads a directory as a tar. Without a path, /workspace."},
+	{"PUT", sandbox + "/archive", writeArchive, []string{"path", "path_base64"}, tar, 204, none, "Extracts a tar into a directory, over what is there. After an error part of it may have been extracted."},
+
+	{"POST", sandbox + "/snapshots", takeSnapshot, nil, optional[schemas.SnapshotRequest](), 201, of[schemas.Snapshot](), "Saves a sandbox's /workspace."},
+	{"POST", sandbox + "/rollback", rollback, nil, of[schemas.RollbackRequest](), 200, of[schemas.Sandbox](), "Puts a sandbox back to a snapshot."},
+	{"POST", sandbox + "/fork", forkSandbox, nil, optional[schemas.ForkRequest](), 201, forked, "Makes sandboxes whose /workspace starts as this one's is now; a snapshot is taken first, and kept."},
+	{"GET", "/v1/snapshots", listSnapshots, []string{"sandbox_id", "limit", "cursor"}, none, 200, of[schemas.SnapshotList](), "Lists your snapshots, oldest first."},
+	{"POST", "/v1/snapshots", importSnapshot, []string{"image", "name"}, tar, 201, of[schemas.Snapshot](), "Makes a snapshot of a tar that is uploaded."},
+	{"GET", snapshot, getSnapshot, nil, none, 200, of[schemas.Snapshot](), "Describes a snapshot."},
+	{"DELETE", snapshot, deleteSnapshot, nil, none, 204, none, "Deletes a snapshot. Sandboxes made from it stay."},
+	{"GET", snapshot + "/archive", exportSnapshot, nil, none, 200, tar, "Downloads a snapshot as a tar."},
+	{"POST", snapshot + "/fork", forkSnapshot, nil, optional[schemas.ForkRequest](), 201, forked, "Makes sandboxes whose /workspace starts as a snapshot."},
+}
+
+// needsKey: two routes are for whoever watches the server.
+func needsKey(r *http.Request) bool {
+	return r.URL.Path != "/healthz" && r.URL.Path != "/livez"
+}
