@@ -33,11 +33,13 @@ var (
 	document = content{mediaType: "application/json"}
 
 	// events are lines, each of which is one event.
-	events = content{mediaType: "application/x-ndjson", schema: schemas.Reference[schemas.ExecEvent]}
+	events = content{mediaType: "application/x-ndjson", schema: func(c schemas.Components) json.RawMessage {
+		return schemas.OneOf(c, "ExecEvent",
+			schemas.Reference[schemas.OutputEvent](c), schemas.Reference[schemas.ExitEvent](c), schemas.Reference[schemas.ErrorEvent](c))
+	}}
 
 	// forked is one sandbox, or with count a list.
 	forked = content{mediaType: "application/json", schema: func(c schemas.Components) json.RawMessage {
-		one, several := schemas.Reference[schemas.Sandbox](c), schemas.Reference[schemas.ForkResult](c)
-		return json.RawMessage(`{"oneOf":[` + string(one) + `,` + string(several) + `]}`)
+		return schemas.OneOf(c, "Forked", schemas.Reference[schemas.Sandbox](c), schemas.Reference[schemas.ForkResult](c))
 	}}
 )

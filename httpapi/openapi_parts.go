@@ -40,7 +40,7 @@ func parametersOf(r route) (all []any) {
 // failuresOf are the statuses that a route can fail with.
 func failuresOf(r route) []int {
 	if free(r.path) {
-		return []int{500}
+		return []int{400, 403, 500}
 	}
 	all := []int{400, 401, 403, 404, 429, 500, 503}
 	if !strings.HasPrefix(r.path, "/v1/s") {

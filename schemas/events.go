@@ -1,7 +1,5 @@
 package schemas
 
-import "github.com/invopop/jsonschema"
-
 // OutputEvent is output of a streamed command.
 type OutputEvent struct {
 	Type     Stream   `json:"type" jsonschema:"enum=stdout,enum=stderr"`
@@ -20,21 +18,4 @@ type ExitEvent struct {
 type ErrorEvent struct {
 	Type  string `json:"type" jsonschema:"enum=error"`
 	Error Error  `json:"error"`
-}
-
-// ExecEvent is one line of a stream, for its schema.
-type ExecEvent struct {
-	OutputEvent OutputEvent
-	ExitEvent   ExitEvent
-	ErrorEvent  ErrorEvent
-}
-
-// JSONSchema says that a line is one of the three.
-func (ExecEvent) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{
-		Description: "One line of the stream.",
-		OneOf: []*jsonschema.Schema{
-			{Ref: refersTo + "OutputEvent"}, {Ref: refersTo + "ExitEvent"}, {Ref: refersTo + "ErrorEvent"},
-		},
-	}
 }

@@ -26,6 +26,16 @@ func Reference[T any](c Components) json.RawMessage {
 	return refTo(t.Name())
 }
 
+// OneOf adds a schema under a name, for what has one of several forms.
+func OneOf(c Components, name string, references ...json.RawMessage) json.RawMessage {
+	b, err := json.Marshal(map[string]any{"oneOf": references})
+	if err != nil {
+		panic(err) // they are JSON
+	}
+	c[name] = b
+	return refTo(name)
+}
+
 func refTo(name string) json.RawMessage {
 	return json.RawMessage(`{"$ref":"` + refersTo + name + `"}`)
 }
@@ -68,14 +78,14 @@ func structNamed(t reflect.Type, name string) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || t.Name() == name && t.PkgPath() != "" {
-		if t.Kind() != reflect.Struct {
-			return nil
-		}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	if t.Name() == name {
 		return t
 	}
-	for i := range t.NumField() {
-		if found := structNamed(t.Field(i).Type, name); found != nil && t.Field(i).IsExported() {
+	for f := range t.Fields() {
+		if found := structNamed(f.Type, name); f.IsExported() && found != nil {
 			return found
 		}
 	}
