@@ -1,6 +1,8 @@
 package guest
 
 import (
+	"fmt"
+	"os"
 	"runtime"
 	"syscall"
 
@@ -53,6 +55,9 @@ func (s *spawner) start(l launch) (*process, error) {
 func (s *spawner) serve() {
 	runtime.LockOSThread()
 	unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // 0: this thread only
+	if err := fence(ownThreads()); err != nil {
+		fmt.Fprintln(os.Stderr, "fence commands off:", err)
+	}
 	for l := range s.launches {
 		l.process, l.err = s.launch(l)
 		close(l.done)
@@ -67,7 +72,7 @@ func (s *spawner) launch(l *launch) (*process, error) {
 	mark := s.marks.next()
 	p, err := s.table.start(mark, func() (int, error) {
 		defer s.adjust.raise()()
-		defer s.marks.set(mark)()
+		defer s.mark(mark)()
 		return syscall.ForkExec(path, l.argv, &syscall.ProcAttr{
 			Dir:   l.dir,
 			Env:   s.marks.environment(l.env, mark),
@@ -79,4 +84,22 @@ func (s *spawner) launch(l *launch) (*process, error) {
 		return nil, execError(l.argv[0], err)
 	}
 	return p, nil
+}
+
+// mark makes the next fork inherit a mark, and returns what undoes that. The
+// limit is the whole process's, and this thread is the one that may not set it.
+func (s *spawner) mark(mark uint64) (restore func()) {
+	var unset func()
+	elsewhere(func() { unset = s.marks.set(mark) })
+	return func() { elsewhere(unset) }
+}
+
+// elsewhere runs f on another thread than the caller's, which must be locked.
+func elsewhere(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
 }
