@@ -17,6 +17,7 @@ Exit codes: 0 all is well; 1 the command failed, or doctor found a problem; 2 a 
 wrong; 3 another server holds the data directory.`
 
 var helpGroups = []kong.Group{
+	{Key: "http", Title: "HTTP:"},
 	{Key: "sandboxes", Title: "Sandboxes:"},
 	{Key: "limits", Title: "Limits of a sandbox:"},
 	{Key: "calls", Title: "Limits of a call:"},

@@ -18,8 +18,10 @@ const (
 
 // commands is the grammar of the command line.
 type commands struct {
+	Serve   serveCmd   `cmd:"" help:"Serve the HTTP API and MCP over HTTP, for many clients, until it is told to end."`
 	Stdio   stdioCmd   `cmd:"" help:"Serve MCP over standard input and output, for a client that starts the server itself."`
 	Doctor  doctorCmd  `cmd:"" help:"Check Docker, the default image and the data directory; say how to mend what is wrong."`
+	OpenAPI openapiCmd `cmd:"" name:"openapi" help:"Print the OpenAPI document of the HTTP API."`
 	Version versionCmd `cmd:"" help:"Print the version, and what this program was built from."`
 }
 

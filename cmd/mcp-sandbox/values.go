@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"path"
 	"reflect"
 	"regexp"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/distribution/reference"
+
+	"github.com/mcp-sandbox/mcp-sandbox/httpapi"
 )
 
 // badValue is a setting that is not what it must be.
@@ -104,6 +107,8 @@ var forms = map[string]struct {
 	"globs":   {"image references or globs, separated by commas", isGlob},
 	"user":    {"UID:GID, two numbers above 0", regexp.MustCompile(`^[1-9]\d{0,8}:[1-9]\d{0,8}$`).MatchString},
 	"name":    {"a name of letters, digits, dots, dashes and underscores", isName},
+	"host":    {"an address or host name without a port", isHost},
+	"origins": {"origins like https://example.com, separated by commas", isOrigin},
 	"network": {"a name of letters, digits, dots, dashes and underscores, and none of Docker's own networks", isNetwork},
 }
 
@@ -113,6 +118,14 @@ var isName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`).MatchStrin
 func isNetwork(s string) bool {
 	return isName(s) && !slices.Contains([]string{"bridge", "host", "none", "default"}, s)
 }
+
+// isHost leaves it to the listener whether there is such a host.
+func isHost(s string) bool {
+	_, err := netip.ParseAddr(s)
+	return err == nil || isName(s)
+}
+
+func isOrigin(s string) bool { return httpapi.CheckOrigin(s) == nil }
 
 func isImage(s string) bool {
 	_, err := reference.ParseNormalizedNamed(s)
