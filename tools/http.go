@@ -26,18 +26,23 @@ const (
 	sessionIdle = 24 * time.Hour
 	// maxSessions bounds the sessions of one owner, of each transport.
 	maxSessions = 1000
-	// keepAlive is how often a stream that has nothing to say says so: proxies
-	// cut silent ones, many after 60 s.
-	keepAlive = 15 * time.Second
-	// writeTime is how long a client may not read before its stream is given up.
-	writeTime = 30 * time.Second
-	// closeTime is how long calls that came over SSE may go on when the server
-	// ends. It is longer than what their manager gives them, so that they end
-	// with what that says.
-	closeTime = 10 * time.Second
-	// bodyPause is how long a client may send nothing in the middle of a body.
-	bodyPause = 30 * time.Second
 )
+
+// patience is how long, and how much, the transports take from a client.
+type patience struct {
+	body      int64         // longest message
+	bodyPause time.Duration // in the middle of a body
+	write     time.Duration // of a client that does not read
+	keepAlive time.Duration // of a stream with nothing to say; proxies cut silent ones, many after 60 s
+	ending    time.Duration // for calls that came over SSE, when the server ends
+}
+
+// usual: ending is longer than a manager gives its calls when it closes, so that
+// they end with what that says.
+var usual = patience{
+	body: maxLine, bodyPause: 30 * time.Second, write: 30 * time.Second,
+	keepAlive: 15 * time.Second, ending: 10 * time.Second,
+}
 
 // MessagePath is where [HTTP.Message] has to be mounted: clients are told so.
 const MessagePath = "/message"
@@ -49,6 +54,7 @@ type HTTP struct {
 	rpc   *server.StreamableHTTPServer
 	owner func(context.Context) (manager.Owner, bool)
 	log   *slog.Logger
+	patience
 
 	sessions *sessions // of streamable HTTP
 	streams  *streams  // of SSE
@@ -60,7 +66,7 @@ type HTTP struct {
 // NewHTTP serves srv over HTTP until [HTTP.Close].
 func NewHTTP(srv *server.MCPServer, cfg HTTPConfig) *HTTP {
 	h := &HTTP{
-		srv: srv, owner: cfg.Owner, log: cfg.Log,
+		srv: srv, owner: cfg.Owner, log: cfg.Log, patience: usual,
 		sessions: newSessions(sessionIdle, maxSessions),
 		streams:  newStreams(maxSessions),
 		// mcp-go sees only messages that may be handled. Of sessions it knows

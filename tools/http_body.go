@@ -38,17 +38,17 @@ var (
 
 // readBody takes the message of a POST, which is bounded in size, and in how
 // long its sender may pause.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
+func (h *HTTP) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return nil, &errContentType
 	}
 	rc := http.NewResponseController(w)
-	body, err := io.ReadAll(&patient{http.MaxBytesReader(w, r.Body, maxLine), rc})
+	body, err := io.ReadAll(&patient{h.bodyPause, http.MaxBytesReader(w, r.Body, h.body), rc})
 	_ = rc.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, &refusal{http.StatusRequestEntityTooLarge, mcp.INVALID_REQUEST, fmt.Sprintf("message is longer than %d bytes", maxLine)}
+		return nil, &refusal{http.StatusRequestEntityTooLarge, mcp.INVALID_REQUEST, fmt.Sprintf("message is longer than %d bytes", h.body)}
 	case err != nil:
 		return nil, &refusal{http.StatusBadRequest, mcp.PARSE_ERROR, "the body ended early, or stalled"}
 	}
@@ -57,11 +57,12 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 
 // patient reads a body whose sender may be slow, but not silent.
 type patient struct {
-	r  io.Reader
-	rc *http.ResponseController
+	most time.Duration
+	r    io.Reader
+	rc   *http.ResponseController
 }
 
 func (p *patient) Read(b []byte) (int, error) {
-	_ = p.rc.SetReadDeadline(time.Now().Add(bodyPause))
+	_ = p.rc.SetReadDeadline(time.Now().Add(p.most))
 	return p.r.Read(b)
 }

@@ -13,17 +13,14 @@ import (
 // they were sent. Who does not read for a while is given up: nothing waits for a
 // client for ever.
 type events struct {
-	w  http.ResponseWriter
-	rc *http.ResponseController
+	out timedWriter
 
 	mu     sync.Mutex
 	begun  bool
 	failed error
 }
 
-func newEvents(w http.ResponseWriter) *events {
-	return &events{w: w, rc: http.NewResponseController(w)}
-}
+func (h *HTTP) newEvents(w http.ResponseWriter) *events { return &events{out: h.timed(w)} }
 
 // message sends a JSON-RPC message.
 func (e *events) message(v any) error {
@@ -54,13 +51,13 @@ func (e *events) write(frame []byte) error {
 	}
 	if !e.begun {
 		e.begun = true
-		h := e.w.Header()
+		h := e.out.Header()
 		h.Set("Content-Type", "text/event-stream")
 		h.Set("Cache-Control", "no-cache")
 		h.Set("X-Accel-Buffering", "no") // nginx and its like pass it on at once
-		e.w.WriteHeader(http.StatusOK)
+		e.out.WriteHeader(http.StatusOK)
 	}
-	e.failed = timedWrite(e.w, e.rc, frame)
+	_, e.failed = e.out.Write(frame)
 	return e.failed
 }
 
@@ -80,24 +77,36 @@ func (e *events) end() {
 	}
 }
 
-// timedWrite writes and flushes, and does not wait for ever for a client that
-// has stopped reading. The deadline is taken back: it would outlive the request.
-func timedWrite(w http.ResponseWriter, rc *http.ResponseController, p []byte) error {
-	_ = rc.SetWriteDeadline(time.Now().Add(writeTime)) // where it cannot be set, there is no connection
-	defer func() { _ = rc.SetWriteDeadline(time.Time{}) }()
-	if _, err := w.Write(p); err != nil {
-		return err
+// timedWriter writes through to the client, and does not wait for ever for one
+// that has stopped reading.
+type timedWriter struct {
+	http.ResponseWriter
+	rc   *http.ResponseController
+	most time.Duration
+}
+
+func (h *HTTP) timed(w http.ResponseWriter) timedWriter {
+	return timedWriter{w, http.NewResponseController(w), h.write}
+}
+
+// Write takes its deadline back: it would outlive the request.
+func (t timedWriter) Write(p []byte) (int, error) {
+	_ = t.rc.SetWriteDeadline(time.Now().Add(t.most)) // where it cannot be set, there is no connection
+	defer func() { _ = t.rc.SetWriteDeadline(time.Time{}) }()
+	n, err := t.ResponseWriter.Write(p)
+	if err != nil {
+		return n, err
 	}
-	return rc.Flush()
+	return n, t.rc.Flush()
 }
 
 // beat calls f from time to time until stop has returned. That f fails ends the
 // request by itself.
-func beat(f func() error) (stop func()) {
+func (h *HTTP) beat(f func() error) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		t := time.NewTicker(keepAlive)
+		t := time.NewTicker(h.keepAlive)
 		defer t.Stop()
 		for {
 			select {

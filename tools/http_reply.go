@@ -24,27 +24,17 @@ func (r *reply) Flush()                      {}
 func (r *reply) CanStream() bool             { return false }
 
 // sendTo writes the response where nothing was written yet.
-func (r *reply) sendTo(w http.ResponseWriter) {
+func (r *reply) sendTo(w timedWriter) {
 	for name, values := range r.header {
 		w.Header()[name] = values
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(r.body.Len()))
 	w.WriteHeader(r.status)
-	_ = timedWrite(w, http.NewResponseController(w), r.body.Bytes())
+	_, _ = w.Write(r.body.Bytes())
 }
 
 // through passes on what mcp-go streams by itself.
-type through struct {
-	http.ResponseWriter
-	rc *http.ResponseController
-}
+type through struct{ timedWriter }
 
-func (t through) Write(p []byte) (int, error) {
-	if err := timedWrite(t.ResponseWriter, t.rc, p); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-func (t through) Flush()          {}
-func (t through) CanStream() bool { return true }
+func (through) Flush()          {}
+func (through) CanStream() bool { return true }

@@ -32,7 +32,7 @@ func (h *HTTP) SSE() http.Handler {
 func (h *HTTP) serveSSE(ctx context.Context, w http.ResponseWriter, o manager.Owner) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	out := newEvents(w)
+	out := h.newEvents(w)
 	defer out.end()
 	broken := make(chan struct{})
 	breaks := sync.OnceFunc(func() { close(broken) })
@@ -53,7 +53,7 @@ func (h *HTTP) serveSSE(ctx context.Context, w http.ResponseWriter, o manager.Ow
 	if sent(out.send("endpoint", []byte(MessagePath+"?sessionId="+s.id))) != nil {
 		return
 	}
-	defer beat(func() error { return sent(out.comment()) })()
+	defer h.beat(func() error { return sent(out.comment()) })()
 
 	select {
 	case <-h.closing.Done():
@@ -61,7 +61,7 @@ func (h *HTTP) serveSSE(ctx context.Context, w http.ResponseWriter, o manager.Ow
 		breaks()
 	case <-broken:
 	}
-	s.conn.finish(broken, closeTime, cancel)
+	s.conn.finish(broken, h.ending, cancel)
 }
 
 // Message takes what the client of an SSE stream has to say. The answer comes on
@@ -82,7 +82,7 @@ func (h *HTTP) Message() http.Handler {
 			refuse(w, nil, refusal{http.StatusBadRequest, mcp.INVALID_REQUEST, "sessionId is missing: GET the stream first, it names the endpoint"})
 			return
 		}
-		body, no := readBody(w, r)
+		body, no := h.readBody(w, r)
 		if no != nil {
 			refuse(w, nil, *no)
 			return

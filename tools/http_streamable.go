@@ -59,7 +59,7 @@ func (h *HTTP) session(r *http.Request, o manager.Owner) (*session, *refusal) {
 // post is one message. Since 2026-07-28 requests stand alone and a session's ID
 // counts for nothing; so no cancel of such a client can reach another's call.
 func (h *HTTP) post(ctx context.Context, w http.ResponseWriter, r *http.Request, o manager.Owner) {
-	body, no := readBody(w, r)
+	body, no := h.readBody(w, r)
 	if no != nil {
 		refuse(w, nil, *no)
 		return
@@ -90,7 +90,7 @@ func (h *HTTP) post(ctx context.Context, w http.ResponseWriter, r *http.Request,
 		ctx, leave := h.sessions.enter(ctx, s, string(e.ID))
 		h.answer(ctx, w, r, body, leave)
 	default:
-		h.handle(ctx, r, body).sendTo(w)
+		h.handle(ctx, r, body).sendTo(h.timed(w))
 	}
 }
 
@@ -113,13 +113,13 @@ func (h *HTTP) initialize(ctx context.Context, w http.ResponseWriter, r *http.Re
 	if json.Unmarshal(reply.body.Bytes(), &answer) == nil && answer.Result != nil {
 		reply.header.Set(server.HeaderKeySessionID, h.sessions.begin(o).id)
 	}
-	reply.sendTo(w)
+	reply.sendTo(h.timed(w))
 }
 
 // answer handles a request. Its progress, and signs of life when it is long in
 // coming, go before the response on the same stream, if the client takes one.
 func (h *HTTP) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte, leave func() (cancelled bool)) {
-	stream := newEvents(w)
+	stream := h.newEvents(w)
 	defer stream.end()
 	reply := h.alive(ctx, r, body, stream)
 	unwanted := leave()
@@ -130,7 +130,7 @@ func (h *HTTP) answer(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	case unwanted:
 		w.WriteHeader(http.StatusAccepted)
 	default:
-		reply.sendTo(w)
+		reply.sendTo(h.timed(w))
 	}
 }
 
@@ -139,7 +139,7 @@ func (h *HTTP) alive(ctx context.Context, r *http.Request, body []byte, stream *
 	if !takesEvents(r) { // then nobody has to send it notifications
 		return h.handle(WithNotifier(ctx, func(context.Context, string, map[string]any) error { return nil }), r, body)
 	}
-	defer beat(stream.comment)()
+	defer h.beat(stream.comment)()
 	return h.handle(WithNotifier(ctx, func(_ context.Context, method string, params map[string]any) error {
 		return stream.message(Notification(method, params))
 	}), r, body)
@@ -159,7 +159,7 @@ func (h *HTTP) listen(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.closing, cancel)()
-	h.rpc.Handle(through{w, http.NewResponseController(w)}, rpcRequest(ctx, r, body))
+	h.rpc.Handle(through{h.timed(w)}, rpcRequest(ctx, r, body))
 }
 
 func rpcRequest(ctx context.Context, r *http.Request, body []byte) *server.HTTPRequest {
