@@ -43,9 +43,11 @@ func writeArchive(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.receive("the archive", c.Config().MaxSnapshotBytes, func(body *upload) error {
-		return c.done(body.explain(c.WriteArchive(c.ctx(), c.owner, id, path, body)))
-	})
+	body, err := c.upload("the archive", c.Config().MaxSnapshotBytes)
+	if err != nil {
+		return err
+	}
+	return c.done(body.end(c.WriteArchive(c.ctx(), c.owner, id, path, body)))
 }
 
 func exportSnapshot(c *call) error {
@@ -65,10 +67,12 @@ func exportSnapshot(c *call) error {
 }
 
 func importSnapshot(c *call) error {
-	return c.receive("the archive", c.Config().MaxSnapshotBytes, func(body *upload) error {
-		made, err := c.transfers().ImportSnapshot(c.ctx(), c.owner, c.query.Get("name"), c.query.Get("image"), body)
-		return c.answer(http.StatusCreated, made, body.explain(err))
-	})
+	body, err := c.upload("the archive", c.Config().MaxSnapshotBytes)
+	if err != nil {
+		return err
+	}
+	made, err := c.transfers().ImportSnapshot(c.ctx(), c.owner, c.query.Get("name"), c.query.Get("image"), body)
+	return c.answer(http.StatusCreated, made, body.end(err))
 }
 
 // sendTar streams a tar. As long as not a byte of it is there, an error is an

@@ -16,10 +16,12 @@ func writeFile(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.receive("the file", c.Config().MaxFileBytes, func(body *upload) error {
-		info, err := c.WriteFile(c.ctx(), c.owner, id, path, c.query.Get("mode"), body)
-		return c.answer(http.StatusOK, info, body.explain(err))
-	})
+	body, err := c.upload("the file", c.Config().MaxFileBytes)
+	if err != nil {
+		return err
+	}
+	info, err := c.WriteFile(c.ctx(), c.owner, id, path, c.query.Get("mode"), body)
+	return c.answer(http.StatusOK, info, body.end(err))
 }
 
 func deleteFile(c *call) error {

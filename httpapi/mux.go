@@ -84,7 +84,7 @@ func (m methods) allow() string {
 func (s *server) serve(found route, w http.ResponseWriter, r *http.Request) {
 	rw, ok := w.(*response)
 	if !ok { // only a test would
-		rw = newResponse(w, s.times.patience)
+		rw = newResponse(w, r, s.times.patience)
 	}
 	owner, _ := OwnerFrom(r.Context())
 	query, err := parseQuery(r.URL.RawQuery, found.query)

@@ -39,7 +39,8 @@ func (s *server) observe(next http.Handler) http.Handler {
 		begin := time.Now()
 		known := &sight{id: requestID(r)}
 		r = r.WithContext(context.WithValue(r.Context(), sightKey{}, known))
-		rw := newResponse(w, s.times.patience)
+		rw := newResponse(w, r, s.times.patience)
+		r.Body = rw.body
 		rw.relax() // of the request before on this connection
 		rw.Header().Set("X-Request-Id", known.id)
 		rw.Header().Set("X-Content-Type-Options", "nosniff")
@@ -50,7 +51,7 @@ func (s *server) observe(next http.Handler) http.Handler {
 			if aborted {
 				panic(http.ErrAbortHandler)
 			}
-			rw.hurry() // what is left in buffers goes out after this
+			rw.finish(s.times.linger)
 		}()
 		next.ServeHTTP(rw, r)
 	})

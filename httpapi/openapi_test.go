@@ -43,7 +43,7 @@ type checked struct {
 
 func (c *checked) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := c.next.RoundTrip(req)
-	if err != nil || !described(req) {
+	if err != nil || !described(req) || resp.Header.Get("Content-Type") == events.mediaType {
 		return resp, err
 	}
 	copied := *resp

@@ -12,17 +12,20 @@ type response struct {
 	http.ResponseWriter
 	control  *http.ResponseController
 	patience time.Duration
-	status   int // 0 until the head is sent
+	body     *body // of the request
+	status   int   // 0 until the head is sent
 	bytes    int64
 }
 
-func newResponse(w http.ResponseWriter, patience time.Duration) *response {
-	return &response{ResponseWriter: w, control: http.NewResponseController(w), patience: patience}
+func newResponse(w http.ResponseWriter, r *http.Request, patience time.Duration) *response {
+	control := http.NewResponseController(w)
+	return &response{ResponseWriter: w, control: control, patience: patience, body: newBody(r, control)}
 }
 
 func (w *response) WriteHeader(status int) {
 	if w.status == 0 && status >= 200 {
 		w.status = status
+		w.body.settle(w.Header())
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -32,7 +35,7 @@ func (w *response) WriteHeader(status int) {
 func (w *response) Write(p []byte) (n int, err error) {
 	const piece = 64 << 10
 	if w.status == 0 {
-		w.status = http.StatusOK
+		w.WriteHeader(http.StatusOK)
 	}
 	for first := true; first || len(p) > 0; first = false {
 		part := p[:min(len(p), piece)]
@@ -52,7 +55,7 @@ func (w *response) Write(p []byte) (n int, err error) {
 // FlushError sends what is buffered.
 func (w *response) FlushError() error {
 	if w.status == 0 {
-		w.status = http.StatusOK
+		w.WriteHeader(http.StatusOK)
 	}
 	w.hurry()
 	defer w.relax()
@@ -64,6 +67,17 @@ func (w *response) Flush() { _ = w.FlushError() }
 
 // Unwrap is for [http.ResponseController].
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// finish comes after the handler.
+func (w *response) finish(linger time.Duration) {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	if w.body.unfinished && w.FlushError() == nil {
+		w.body.linger(linger)
+	}
+	w.hurry() // what is left in buffers goes out after this
+}
 
 func (w *response) hurry() { _ = w.control.SetWriteDeadline(time.Now().Add(w.patience)) }
 
