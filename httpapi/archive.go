@@ -29,7 +29,7 @@ func (c *call) headArchive(id schemas.SandboxID, path string) error {
 	if _, err := c.ListFiles(c.ctx(), c.owner, id, path, schemas.Page{Limit: 1}); err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Type", tar.mediaType)
+	c.w.Header().Set("Content-Type", tarball.mediaType)
 	c.w.WriteHeader(http.StatusOK)
 	return nil
 }
@@ -59,7 +59,7 @@ func exportSnapshot(c *call) error {
 		if _, err := c.GetSnapshot(c.ctx(), c.owner, id); err != nil {
 			return err
 		}
-		c.w.Header().Set("Content-Type", tar.mediaType)
+		c.w.Header().Set("Content-Type", tarball.mediaType)
 		c.w.WriteHeader(http.StatusOK)
 		return nil
 	}
@@ -78,7 +78,7 @@ func importSnapshot(c *call) error {
 // sendTar streams a tar. As long as not a byte of it is there, an error is an
 // ordinary answer; after that the connection breaks.
 func (c *call) sendTar(write func(io.Writer) error) error {
-	c.w.Header().Set("Content-Type", tar.mediaType)
+	c.w.Header().Set("Content-Type", tarball.mediaType)
 	err := write(c.w)
 	if err != nil && c.w.status != 0 {
 		c.logFailure(c.r, public(err).Code, err)

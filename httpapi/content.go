@@ -28,7 +28,7 @@ func optional[T any]() content {
 var (
 	none     = content{}
 	octets   = content{mediaType: "application/octet-stream"}
-	tar      = content{mediaType: "application/x-tar"}
+	tarball  = content{mediaType: "application/x-tar"}
 	text     = content{mediaType: "text/plain"}
 	document = content{mediaType: "application/json"}
 

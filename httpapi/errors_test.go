@@ -154,7 +154,7 @@ func TestAccessLog(t *testing.T) {
 
 // A body that does not come is refused in time, and does not take the server's.
 func TestSlowBody(t *testing.T) {
-	d := start(t, func(s *setup) { s.times.body = 50 * time.Millisecond })
+	d := start(t, func(s *setup) { s.times.body, s.times.linger = 50*time.Millisecond, 50*time.Millisecond })
 	c := dial(t, d)
 	c.say("POST /v1/sandboxes HTTP/1.1\r\nHost: localhost\r\nX-API-Key: " + aliceKey + "\r\nContent-Length: 100\r\n\r\n{")
 	resp := c.response("POST")

@@ -45,17 +45,17 @@ var routes = []route{
 	{"GET", sandbox + "/files/list", listFiles, []string{"path", "path_base64", "limit", "cursor"}, none, 200, of[schemas.FileList](), "Lists a directory, sorted by name. Without a path, /workspace."},
 	{"POST", sandbox + "/files/mkdir", makeDir, nil, of[schemas.MkdirRequest](), 200, of[schemas.FileInfo](), "Makes a directory and its parents; one that is there already is fine."},
 	{"POST", sandbox + "/files/move", moveFile, nil, of[schemas.MoveRequest](), 200, of[schemas.FileInfo](), "Renames a file or directory."},
-	{"GET", sandbox + "/archive", readArchive, []string{"path", "path_base64"}, none, 200, tar, "Downloads a directory as a tar. Without a path, /workspace."},
-	{"PUT", sandbox + "/archive", writeArchive, []string{"path", "path_base64"}, tar, 204, none, "Extracts a tar into a directory, over what is there. After an error part of it may have been extracted."},
+	{"GET", sandbox + "/archive", readArchive, []string{"path", "path_base64"}, none, 200, tarball, "Downloads a directory as a tar. Without a path, /workspace."},
+	{"PUT", sandbox + "/archive", writeArchive, []string{"path", "path_base64"}, tarball, 204, none, "Extracts a tar into a directory, over what is there. After an error part of it may have been extracted."},
 
 	{"POST", sandbox + "/snapshots", takeSnapshot, nil, optional[schemas.SnapshotRequest](), 201, of[schemas.Snapshot](), "Saves a sandbox's /workspace."},
 	{"POST", sandbox + "/rollback", rollback, nil, of[schemas.RollbackRequest](), 200, of[schemas.Sandbox](), "Puts a sandbox back to a snapshot."},
 	{"POST", sandbox + "/fork", forkSandbox, nil, optional[schemas.ForkRequest](), 201, forked, "Makes sandboxes whose /workspace starts as this one's is now; a snapshot is taken first, and kept."},
 	{"GET", "/v1/snapshots", listSnapshots, []string{"sandbox_id", "limit", "cursor"}, none, 200, of[schemas.SnapshotList](), "Lists your snapshots, oldest first."},
-	{"POST", "/v1/snapshots", importSnapshot, []string{"image", "name"}, tar, 201, of[schemas.Snapshot](), "Makes a snapshot of a tar that is uploaded."},
+	{"POST", "/v1/snapshots", importSnapshot, []string{"image", "name"}, tarball, 201, of[schemas.Snapshot](), "Makes a snapshot of a tar that is uploaded."},
 	{"GET", snapshot, getSnapshot, nil, none, 200, of[schemas.Snapshot](), "Describes a snapshot."},
 	{"DELETE", snapshot, deleteSnapshot, nil, none, 204, none, "Deletes a snapshot. Sandboxes made from it stay."},
-	{"GET", snapshot + "/archive", exportSnapshot, nil, none, 200, tar, "Downloads a snapshot as a tar."},
+	{"GET", snapshot + "/archive", exportSnapshot, nil, none, 200, tarball, "Downloads a snapshot as a tar."},
 	{"POST", snapshot + "/fork", forkSnapshot, nil, optional[schemas.ForkRequest](), 201, forked, "Makes sandboxes whose /workspace starts as a snapshot."},
 }
 
