@@ -20,11 +20,8 @@ type refusal struct {
 }
 
 // refuse answers with a JSON-RPC error, which MCP clients can show.
-func refuse(w http.ResponseWriter, id json.RawMessage, r refusal) {
-	b, _ := json.Marshal(rpcError(id, r.code, r.text))
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(r.status)
-	_, _ = w.Write(append(b, '\n'))
+func (h *HTTP) refuse(w http.ResponseWriter, id json.RawMessage, why refusal) {
+	newRefusal(id, why).sendTo(h.timed(w))
 }
 
 var (
@@ -44,7 +41,6 @@ func (h *HTTP) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusa
 	}
 	rc := http.NewResponseController(w)
 	body, err := io.ReadAll(&patient{h.bodyPause, http.MaxBytesReader(w, r.Body, h.body), rc})
-	_ = rc.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -52,6 +48,7 @@ func (h *HTTP) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusa
 	case err != nil:
 		return nil, &refusal{http.StatusBadRequest, mcp.PARSE_ERROR, "the body ended early, or stalled"}
 	}
+	_ = rc.SetReadDeadline(time.Time{}) // after an error it stays: net/http would wait for the rest
 	return body, nil
 }
 

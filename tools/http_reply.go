@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/http"
 	"strconv"
 )
@@ -16,6 +17,14 @@ type reply struct {
 }
 
 func newReply() *reply { return &reply{header: http.Header{}, status: http.StatusOK} }
+
+func newRefusal(id json.RawMessage, why refusal) *reply {
+	r := newReply()
+	r.header.Set("Content-Type", "application/json")
+	r.status = why.status
+	_ = json.NewEncoder(&r.body).Encode(rpcError(id, why.code, why.text))
+	return r
+}
 
 func (r *reply) Header() http.Header         { return r.header }
 func (r *reply) WriteHeader(status int)      { r.status = status }
@@ -33,8 +42,8 @@ func (r *reply) sendTo(w timedWriter) {
 	_, _ = w.Write(r.body.Bytes())
 }
 
-// through passes on what mcp-go streams by itself.
-type through struct{ timedWriter }
-
-func (through) Flush()          {}
-func (through) CanStream() bool { return true }
+// ok tells whether it is the result of a request.
+func (r *reply) ok() bool {
+	var m struct{ Result json.RawMessage }
+	return json.Unmarshal(r.body.Bytes(), &m) == nil && m.Result != nil
+}

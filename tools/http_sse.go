@@ -18,11 +18,11 @@ func (h *HTTP) SSE() http.Handler {
 		ctx, owner, ok := h.caller(r)
 		switch {
 		case !ok:
-			refuse(w, nil, errNoOwner)
+			h.refuse(w, nil, errNoOwner)
 			return
 		case r.Method != http.MethodGet:
 			w.Header().Set("Allow", "GET")
-			refuse(w, nil, refusal{http.StatusMethodNotAllowed, mcp.INVALID_REQUEST, "GET the stream; messages are POSTed to the endpoint that it names"})
+			h.refuse(w, nil, refusal{http.StatusMethodNotAllowed, mcp.INVALID_REQUEST, "GET the stream; messages are POSTed to the endpoint that it names"})
 			return
 		}
 		h.serveSSE(ctx, w, owner)
@@ -46,7 +46,7 @@ func (h *HTTP) serveSSE(ctx context.Context, w http.ResponseWriter, o manager.Ow
 	s.conn = newConn(h.srv, s.id, h.log, func(message any) { _ = sent(out.message(message)) })
 	s.ctx = s.conn.context(ctx)
 	if !h.streams.open(s) {
-		refuse(w, nil, errTooMany)
+		h.refuse(w, nil, errTooMany)
 		return
 	}
 	defer h.streams.drop(s)
@@ -72,24 +72,24 @@ func (h *HTTP) Message() http.Handler {
 		id := r.URL.Query().Get("sessionId")
 		switch {
 		case !ok:
-			refuse(w, nil, errNoOwner)
+			h.refuse(w, nil, errNoOwner)
 			return
 		case r.Method != http.MethodPost:
 			w.Header().Set("Allow", "POST")
-			refuse(w, nil, refusal{http.StatusMethodNotAllowed, mcp.INVALID_REQUEST, "POST a message; GET the stream first"})
+			h.refuse(w, nil, refusal{http.StatusMethodNotAllowed, mcp.INVALID_REQUEST, "POST a message; GET the stream first"})
 			return
 		case id == "":
-			refuse(w, nil, refusal{http.StatusBadRequest, mcp.INVALID_REQUEST, "sessionId is missing: GET the stream first, it names the endpoint"})
+			h.refuse(w, nil, refusal{http.StatusBadRequest, mcp.INVALID_REQUEST, "sessionId is missing: GET the stream first, it names the endpoint"})
 			return
 		}
 		body, no := h.readBody(w, r)
 		if no != nil {
-			refuse(w, nil, *no)
+			h.refuse(w, nil, *no)
 			return
 		}
 		s, ok := h.streams.find(owner, id)
 		if !ok {
-			refuse(w, readEnvelope(body).ID, errSession)
+			h.refuse(w, readEnvelope(body).ID, errSession)
 			return
 		}
 		s.conn.dispatch(s.ctx, body)

@@ -22,14 +22,14 @@ func (h *HTTP) Streamable() http.Handler {
 		ctx, owner, ok := h.caller(r)
 		switch {
 		case !ok:
-			refuse(w, nil, errNoOwner)
+			h.refuse(w, nil, errNoOwner)
 		case r.Method == http.MethodPost:
 			h.post(ctx, w, r, owner)
 		case r.Method == http.MethodDelete && !mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)):
 			h.endSession(w, r, owner)
 		default:
 			w.Header().Set("Allow", "POST, DELETE")
-			refuse(w, nil, refusal{http.StatusMethodNotAllowed, mcp.INVALID_REQUEST, "POST a message; this server has no stream to GET"})
+			h.refuse(w, nil, refusal{http.StatusMethodNotAllowed, mcp.INVALID_REQUEST, "POST a message; this server has no stream to GET"})
 		}
 	})
 }
@@ -37,7 +37,7 @@ func (h *HTTP) Streamable() http.Handler {
 func (h *HTTP) endSession(w http.ResponseWriter, r *http.Request, o manager.Owner) {
 	s, no := h.session(r, o)
 	if no != nil {
-		refuse(w, nil, *no)
+		h.refuse(w, nil, *no)
 		return
 	}
 	h.sessions.end(s)
@@ -61,12 +61,12 @@ func (h *HTTP) session(r *http.Request, o manager.Owner) (*session, *refusal) {
 func (h *HTTP) post(ctx context.Context, w http.ResponseWriter, r *http.Request, o manager.Owner) {
 	body, no := h.readBody(w, r)
 	if no != nil {
-		refuse(w, nil, *no)
+		h.refuse(w, nil, *no)
 		return
 	}
 	var e envelope
 	if json.Unmarshal(body, &e) != nil {
-		refuse(w, nil, errNotJSON)
+		h.refuse(w, nil, errNotJSON)
 		return
 	}
 	if mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) || mcp.IsModernProtocol(e.version()) {
@@ -80,7 +80,7 @@ func (h *HTTP) post(ctx context.Context, w http.ResponseWriter, r *http.Request,
 	s, no := h.session(r, o)
 	switch {
 	case no != nil:
-		refuse(w, e.ID, *no)
+		h.refuse(w, e.ID, *no)
 	case e.Method == string(mcp.MethodNotificationCancelled):
 		h.sessions.cancel(s, e.cancelledID())
 		w.WriteHeader(http.StatusAccepted)
@@ -88,7 +88,7 @@ func (h *HTTP) post(ctx context.Context, w http.ResponseWriter, r *http.Request,
 		w.WriteHeader(http.StatusAccepted)
 	case e.hasID():
 		ctx, leave := h.sessions.enter(ctx, s, string(e.ID))
-		h.answer(ctx, w, r, body, leave)
+		h.answer(ctx, w, r, e.ID, body, leave)
 	default:
 		h.handle(ctx, r, body).sendTo(h.timed(w))
 	}
@@ -99,18 +99,17 @@ func (h *HTTP) postModern(ctx context.Context, w http.ResponseWriter, r *http.Re
 	case string(mcp.MethodNotificationCancelled):
 		w.WriteHeader(http.StatusAccepted) // over HTTP, such a client cancels by hanging up
 	case string(mcp.MethodSubscriptionsListen):
-		h.listen(ctx, w, r, body)
+		h.listen(ctx, w, r, e, body)
 	default:
 		ctx, cancel := context.WithCancel(ctx)
-		h.answer(ctx, w, r, body, func() bool { cancel(); return false })
+		h.answer(ctx, w, r, e.ID, body, func() bool { cancel(); return false })
 	}
 }
 
 // initialize begins a session, unless mcp-go says no.
 func (h *HTTP) initialize(ctx context.Context, w http.ResponseWriter, r *http.Request, o manager.Owner, body []byte) {
 	reply := h.handle(ctx, r, body)
-	var answer struct{ Result json.RawMessage }
-	if json.Unmarshal(reply.body.Bytes(), &answer) == nil && answer.Result != nil {
+	if reply.ok() {
 		reply.header.Set(server.HeaderKeySessionID, h.sessions.begin(o).id)
 	}
 	reply.sendTo(h.timed(w))
@@ -118,11 +117,14 @@ func (h *HTTP) initialize(ctx context.Context, w http.ResponseWriter, r *http.Re
 
 // answer handles a request. Its progress, and signs of life when it is long in
 // coming, go before the response on the same stream, if the client takes one.
-func (h *HTTP) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte, leave func() (cancelled bool)) {
+func (h *HTTP) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, id json.RawMessage, body []byte, leave func() (cancelled bool)) {
 	stream := h.newEvents(w)
 	defer stream.end()
 	reply := h.alive(ctx, r, body, stream)
 	unwanted := leave()
+	if ended := reply.body.Len() == 0; ended && !unwanted { // mcp-go says nothing once ctx is done
+		reply = newRefusal(id, errSession)
+	}
 	switch {
 	case stream.started() && unwanted:
 	case stream.started():
@@ -153,13 +155,21 @@ func (h *HTTP) handle(ctx context.Context, r *http.Request, body []byte) *reply 
 	return reply
 }
 
-// listen is a stream on which nothing but its acknowledgement will come, as this
-// server's lists never change. mcp-go serves it.
-func (h *HTTP) listen(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(h.closing, cancel)()
-	h.rpc.Handle(through{h.timed(w)}, rpcRequest(ctx, r, body))
+// listen answers a client that asks to be told of changes: there will be none,
+// as this server's lists never change, so its stream ends at once. mcp-go checks
+// the request; its acknowledgement can get lost, so it is ours.
+func (h *HTTP) listen(ctx context.Context, w http.ResponseWriter, r *http.Request, e envelope, body []byte) {
+	reply := h.handle(ctx, r, body)
+	if !reply.ok() {
+		reply.sendTo(h.timed(w))
+		return
+	}
+	stream := h.newEvents(w)
+	_ = stream.message(Notification(mcp.MethodNotificationSubscriptionsAcknowledged, map[string]any{
+		"_meta":         map[string]any{mcp.MetaKeySubscriptionID: e.ID},
+		"notifications": map[string]any{},
+	}))
+	_ = stream.send("message", reply.body.Bytes())
 }
 
 func rpcRequest(ctx context.Context, r *http.Request, body []byte) *server.HTTPRequest {
