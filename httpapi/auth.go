@@ -12,7 +12,7 @@ import (
 // the routes, so that without a key nobody learns which there are.
 func (s *server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !needsKey(r) {
+		if free(r.URL.Path) {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -10,7 +10,7 @@ import (
 // is told and memory is not its queue. Health is always answered.
 func (s *server) bound(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !needsKey(r) {
+		if free(r.URL.Path) {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -25,10 +25,10 @@ func (s *server) mux() http.Handler {
 	}
 	mux := http.NewServeMux()
 	for pattern, m := range paths {
-		mux.Handle(pattern, s.dispatch(m))
+		mux.Handle(pattern, named(s.dispatch(m)))
 	}
 	for pattern, h := range s.cfg.Extra {
-		mux.Handle(pattern, h)
+		mux.Handle(pattern, named(h))
 	}
 	mux.HandleFunc("/", s.noRoute)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -36,9 +36,15 @@ func (s *server) mux() http.Handler {
 			s.noRoute(w, r)
 			return
 		}
-		_, pattern := mux.Handler(r)
-		seen(r).pattern = pattern
 		mux.ServeHTTP(w, r)
+	})
+}
+
+// named tells the log which route it was.
+func named(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen(r).pattern = r.Pattern
+		h.ServeHTTP(w, r)
 	})
 }
 

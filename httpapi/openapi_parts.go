@@ -8,8 +8,6 @@ import (
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
-func free(path string) bool { return path == "/healthz" || path == "/livez" }
-
 // parametersOf are those in the path, the query and the headers.
 func parametersOf(r route) (all []any) {
 	if strings.Contains(r.path, "{id}") {
@@ -42,15 +40,15 @@ func failuresOf(r route) []int {
 	if free(r.path) {
 		return []int{400, 403, 500}
 	}
-	all := []int{400, 401, 403, 404, 429, 500, 503}
 	if !strings.HasPrefix(r.path, "/v1/s") {
 		return []int{400, 401, 403, 404, 429, 500}
 	}
+	all := []int{400, 401, 403, 404, 429, 500, 502, 503}
 	if r.body.mediaType != "" {
 		all = append(all, 413)
 	}
-	if strings.HasPrefix(r.path, sandbox+"/") || r.method != "GET" {
-		all = append(all, 409, 502, 507)
+	if strings.HasPrefix(r.path, sandbox+"/") || r.method != "GET" || r.result.mediaType == tarball.mediaType {
+		all = append(all, 409, 507)
 	}
 	if strings.HasPrefix(r.path, sandbox+"/") {
 		all = append(all, 410)
