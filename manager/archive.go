@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -13,7 +14,8 @@ const maxArchiveFiles = 1 << 20
 
 // ReadArchive streams a plain tar of a directory to w. After an error what was
 // written is of no use.
-func (m *Manager) ReadArchive(ctx context.Context, o Owner, id schemas.SandboxID, path string, w io.Writer) error {
+func (m *Manager) ReadArchive(ctx context.Context, o Owner, id schemas.SandboxID, path string, w io.Writer) (err error) {
+	defer m.observe("archive_read", time.Now(), &err)
 	clean, err := cleanPath("path", path)
 	if err != nil {
 		return err
@@ -27,7 +29,8 @@ func (m *Manager) ReadArchive(ctx context.Context, o Owner, id schemas.SandboxID
 // WriteArchive extracts a plain tar into a directory of the workspace, which is
 // made when it is missing, over what is there. After an error part of it may
 // have been extracted.
-func (m *Manager) WriteArchive(ctx context.Context, o Owner, id schemas.SandboxID, path string, r io.Reader) error {
+func (m *Manager) WriteArchive(ctx context.Context, o Owner, id schemas.SandboxID, path string, r io.Reader) (err error) {
+	defer m.observe("archive_write", time.Now(), &err)
 	clean, err := workspacePath("path", path)
 	if err != nil {
 		return err

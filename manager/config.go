@@ -28,7 +28,8 @@ type Config struct {
 
 	ReapInterval time.Duration
 
-	Log *slog.Logger
+	Log      *slog.Logger
+	Observer Observer // nil: nobody counts
 }
 
 const (

@@ -2,13 +2,15 @@ package manager
 
 import (
 	"context"
+	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
 // Create makes a sandbox with an empty workspace, or with what its image ships
 // in /workspace. Everything is checked before anything is made.
-func (m *Manager) Create(ctx context.Context, o Owner, req schemas.CreateSandboxRequest) (schemas.Sandbox, error) {
+func (m *Manager) Create(ctx context.Context, o Owner, req schemas.CreateSandboxRequest) (_ schemas.Sandbox, err error) {
+	defer m.observe("create", time.Now(), &err)
 	p, err := m.planCreate(ctx, o, req)
 	if err != nil {
 		return schemas.Sandbox{}, m.explain(err)

@@ -11,7 +11,8 @@ import (
 // Destroy ends a sandbox, whatever it is doing. From the moment it is recorded
 // nobody finds the sandbox any more; nil means that nothing is left of it. When
 // the backend is away or the caller leaves, the removal is finished without it.
-func (m *Manager) Destroy(ctx context.Context, o Owner, id schemas.SandboxID) error {
+func (m *Manager) Destroy(ctx context.Context, o Owner, id schemas.SandboxID) (err error) {
+	defer m.observe("destroy", time.Now(), &err)
 	s, err := m.find(o, id)
 	if err != nil {
 		return err

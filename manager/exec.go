@@ -3,13 +3,15 @@ package manager
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
 // Exec runs a command and returns its output, capped per stream. Beyond the cap
 // the command goes on and its output is counted and dropped inside the sandbox.
-func (m *Manager) Exec(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.ExecRequest) (schemas.ExecResult, error) {
+func (m *Manager) Exec(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.ExecRequest) (_ schemas.ExecResult, err error) {
+	defer m.observe("exec", time.Now(), &err)
 	c, err := m.checkExec(req)
 	if err != nil {
 		return schemas.ExecResult{}, err

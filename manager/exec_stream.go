@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -9,7 +10,8 @@ import (
 // ExecStream runs a command and hands over raw output as it arrives. emit may
 // block: that slows the command down and loses nothing. There is no cap unless
 // the request has one.
-func (m *Manager) ExecStream(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.ExecRequest, emit func(schemas.Stream, []byte) error) (schemas.ExecExit, error) {
+func (m *Manager) ExecStream(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.ExecRequest, emit func(schemas.Stream, []byte) error) (_ schemas.ExecExit, err error) {
+	defer m.observe("exec", time.Now(), &err)
 	c, err := m.checkExec(req)
 	if err != nil {
 		return schemas.ExecExit{}, err

@@ -41,5 +41,6 @@ func (m *Manager) expire(s *sandbox) {
 		return
 	}
 	m.log.Info("sandbox expired", "sandbox", s.id)
+	m.event(EventReaped)
 	m.finishLater(s)
 }

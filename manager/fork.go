@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -13,7 +14,8 @@ const maxForks = 20
 // snapshot. They are like the snapshot's source but for what req says, with a
 // full time to live of their own: req's, or the server's default. With one fork
 // asked for, its failure is the error; with several the result reports each.
-func (m *Manager) Fork(ctx context.Context, o Owner, id schemas.SnapshotID, req schemas.ForkRequest) (schemas.ForkResult, error) {
+func (m *Manager) Fork(ctx context.Context, o Owner, id schemas.SnapshotID, req schemas.ForkRequest) (_ schemas.ForkResult, err error) {
+	defer m.observe("fork", time.Now(), &err)
 	count, err := forkCount(req)
 	if err != nil {
 		return schemas.ForkResult{}, err

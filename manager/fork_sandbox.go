@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -9,7 +10,8 @@ import (
 // ForkSandbox forks a sandbox as it is now: it takes a snapshot, which is kept
 // as the forks' parent, and forks from that. When there is no fork in the end
 // there is no snapshot either.
-func (m *Manager) ForkSandbox(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.ForkRequest) (schemas.ForkResult, error) {
+func (m *Manager) ForkSandbox(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.ForkRequest) (_ schemas.ForkResult, err error) {
+	defer m.observe("fork_sandbox", time.Now(), &err)
 	if err := m.checkForkSandbox(ctx, o, id, req); err != nil {
 		return schemas.ForkResult{}, err
 	}

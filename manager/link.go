@@ -115,6 +115,7 @@ func (m *Manager) open(ctx context.Context, s *sandbox, l *link, o *opening) {
 		return
 	}
 	o.guest, l.guest = guest, guest
+	m.event(EventReconnected)
 	m.setStatus(s, l, schemas.StatusRunning)
 	m.watch(s, l, guest)
 }

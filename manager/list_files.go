@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -12,7 +13,8 @@ const (
 )
 
 // ListFiles describes what is in a directory, sorted by name, a page at a time.
-func (m *Manager) ListFiles(ctx context.Context, o Owner, id schemas.SandboxID, path string, p schemas.Page) (schemas.FileList, error) {
+func (m *Manager) ListFiles(ctx context.Context, o Owner, id schemas.SandboxID, path string, p schemas.Page) (_ schemas.FileList, err error) {
+	defer m.observe("file_list", time.Now(), &err)
 	clean, err := cleanPath("path", path)
 	if err != nil {
 		return schemas.FileList{}, err

@@ -3,12 +3,14 @@ package manager
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
 // MoveFile renames a file or directory within the workspace.
 func (m *Manager) MoveFile(ctx context.Context, o Owner, id schemas.SandboxID, from, to string) (info schemas.FileInfo, err error) {
+	defer m.observe("file_move", time.Now(), &err)
 	source, err := insidePath("from", from)
 	if err != nil {
 		return info, err

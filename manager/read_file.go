@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -13,7 +14,8 @@ import (
 // length is negative, all. All of a file may not be more than MaxFileBytes; of a
 // larger one a range can be read. The content must be closed, and ends with a
 // typed error when the sandbox goes away.
-func (m *Manager) ReadFile(ctx context.Context, o Owner, id schemas.SandboxID, path string, offset, length int64) (schemas.FileInfo, io.ReadCloser, error) {
+func (m *Manager) ReadFile(ctx context.Context, o Owner, id schemas.SandboxID, path string, offset, length int64) (_ schemas.FileInfo, _ io.ReadCloser, err error) {
+	defer m.observe("file_read", time.Now(), &err)
 	clean, err := cleanPath("path", path)
 	if err != nil {
 		return schemas.FileInfo{}, nil, err

@@ -38,6 +38,7 @@ func (m *Manager) reconcileUntilDone() bool {
 		err := m.reconcile()
 		m.noteAway(err)
 		if err == nil {
+			m.event(EventReconciled)
 			return true
 		}
 		select {

@@ -14,7 +14,8 @@ import (
 // goes on working; then the record switches, and only then do calls inside the
 // old one end and is it removed. Until the switch any failure leaves the
 // sandbox, and what runs in it, as it was. Its expiry does not change.
-func (m *Manager) Rollback(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.RollbackRequest) (schemas.Sandbox, error) {
+func (m *Manager) Rollback(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.RollbackRequest) (_ schemas.Sandbox, err error) {
+	defer m.observe("rollback", time.Now(), &err)
 	v, err := m.claim(ctx, o, id, "rollback")
 	if err != nil {
 		return schemas.Sandbox{}, err

@@ -10,7 +10,8 @@ import (
 // SetTimeout gives a sandbox a new time to live, counted from now. Against an
 // expiry at the same moment exactly one wins: the sandbox is renewed, or it is
 // not found.
-func (m *Manager) SetTimeout(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.SetTimeoutRequest) (schemas.Sandbox, error) {
+func (m *Manager) SetTimeout(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.SetTimeoutRequest) (_ schemas.Sandbox, err error) {
+	defer m.observe("set_timeout", time.Now(), &err)
 	ttl, err := m.checkTTL(&req.TimeoutSeconds)
 	if err != nil {
 		return schemas.Sandbox{}, err

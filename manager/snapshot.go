@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -10,7 +11,8 @@ import (
 // Snapshot saves a sandbox's workspace. Commands go on running; unless pause is
 // false, none of them moves while the tar is made. Either all of it is kept,
 // durably, or nothing.
-func (m *Manager) Snapshot(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.SnapshotRequest) (schemas.Snapshot, error) {
+func (m *Manager) Snapshot(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.SnapshotRequest) (_ schemas.Snapshot, err error) {
+	defer m.observe("snapshot", time.Now(), &err)
 	snap, err := m.snapshot(ctx, o, id, req)
 	if err != nil {
 		return schemas.Snapshot{}, err

@@ -2,12 +2,14 @@ package manager
 
 import (
 	"context"
+	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
 // StatFile describes one path, without following a link that it names.
 func (m *Manager) StatFile(ctx context.Context, o Owner, id schemas.SandboxID, path string) (info schemas.FileInfo, err error) {
+	defer m.observe("file_stat", time.Now(), &err)
 	clean, err := cleanPath("path", path)
 	if err != nil {
 		return info, err

@@ -29,6 +29,17 @@ func (m *Manager) enlist() error {
 	return nil
 }
 
+// untilClose is ctx for an operation that no gate turns out when Close begins:
+// Close ends it, and waits until done is called.
+func (m *Manager) untilClose(ctx context.Context) (_ context.Context, done func(), err error) {
+	if err := m.enlist(); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(m.ctx, func() { cancel(closing()) })
+	return ctx, func() { stop(); cancel(nil); m.tasks.Done() }, nil
+}
+
 func (m *Manager) awaitTasks(limit time.Duration) bool {
 	done := make(chan struct{})
 	go func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -11,6 +12,7 @@ import (
 // WriteFile replaces a file by content, whole or not at all, and makes its
 // parents. mode is octal text; empty keeps an existing file's, 644 for a new one.
 func (m *Manager) WriteFile(ctx context.Context, o Owner, id schemas.SandboxID, path, mode string, content io.Reader) (info schemas.FileInfo, err error) {
+	defer m.observe("file_write", time.Now(), &err)
 	clean, err := insidePath("path", path)
 	if err != nil {
 		return info, err
