@@ -1,9 +1,13 @@
 package guest
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,15 +20,36 @@ type pipeEnd struct {
 	raw  syscall.RawConn
 }
 
-// newPipeEnd takes over fd, which must not block.
+// newPipeEnd takes over fd, which must not block. It makes sure that fd can be
+// waited for: os.NewFile does not tell, and every wait would then fail, which a
+// reader takes for the end of the data. The kernel can refuse it at any time,
+// since it bounds what all processes of a user watch together
+// (fs.epoll.max_user_watches).
 func newPipeEnd(fd int) (*pipeEnd, error) {
 	file := os.NewFile(uintptr(fd), "pipe")
 	raw, err := file.SyscallConn()
+	if err == nil {
+		err = file.SetDeadline(time.Time{})
+	}
+	if errors.Is(err, os.ErrNoDeadline) {
+		err = watchError(fd)
+	}
 	if err != nil {
 		file.Close()
 		return nil, err
 	}
 	return &pipeEnd{fd: fd, file: file, raw: raw}, nil
+}
+
+// watchError says why the kernel refuses to watch fd.
+func watchError(fd int) error {
+	poller, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(poller)
+	err = unix.EpollCtl(poller, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
+	return fmt.Errorf("watch descriptor: %w", cmp.Or(err, os.ErrNoDeadline))
 }
 
 func (p *pipeEnd) close() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +24,17 @@ func ignoreSignals() {
 		}
 	}
 	signal.Notify(make(chan os.Signal, 1), all...)
+	resetLibraryIgnored()
+}
+
+// resetLibraryIgnored makes commands start with the two signals that C libraries
+// use among threads at their default, whatever started the guest: Go's runtime
+// leaves them as they were, and what is ignored stays so in a child.
+func resetLibraryIgnored() {
+	var byDefault [4]uint64 // struct sigaction: a null handler
+	for sig := uintptr(32); sig <= 33; sig++ {
+		unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
+	}
 }
 
 // becomeReaper adopts orphans (PID 1 does so anyway) and reaps whatever ends.
