@@ -23,7 +23,8 @@ var layers = map[string][]string{
 	"dockerbackend":       {"manager", "schemas", "guest", "guest/client", "guest/protocol"},
 	"tools":               {"manager", "schemas"},
 	"httpapi":             {"manager", "schemas"},
-	"cmd/mcp-sandbox":     {"dockerbackend", "guest", "httpapi", "manager", "schemas", "tools"},
+	"metrics":             {"manager", "schemas"},
+	"cmd/mcp-sandbox":     {"dockerbackend", "guest", "httpapi", "manager", "metrics", "schemas", "tools"},
 	"cmd/sandbox-guest":   {"guest"},
 	"e2e":                 {"e2e", "manager", "schemas"},
 }

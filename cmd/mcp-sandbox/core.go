@@ -10,8 +10,9 @@ import (
 )
 
 // openCore makes manager and backend. It does not wait for Docker: a client's
-// first call must be answered at once, whatever the daemon does.
-func (s *settings) openCore(log *slog.Logger) (*manager.Manager, manager.Backend, error) {
+// first call must be answered at once, whatever the daemon does. An observer may
+// be nil.
+func (s *settings) openCore(log *slog.Logger, o manager.Observer) (*manager.Manager, manager.Backend, error) {
 	instance, err := manager.InstanceID(s.DataDir)
 	if err != nil {
 		return nil, nil, startFailure(err)
@@ -20,7 +21,9 @@ func (s *settings) openCore(log *slog.Logger) (*manager.Manager, manager.Backend
 	if err != nil {
 		return nil, nil, fmt.Errorf("set up the Docker client: %w", err)
 	}
-	m, err := manager.New(s.managerConfig(log), backend)
+	cfg := s.managerConfig(log)
+	cfg.Observer = o
+	m, err := manager.New(cfg, backend)
 	if err != nil {
 		backend.Close()
 		return nil, nil, startFailure(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcp-sandbox/mcp-sandbox/httpapi"
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
+	"github.com/mcp-sandbox/mcp-sandbox/metrics"
 	"github.com/mcp-sandbox/mcp-sandbox/tools"
 )
 
@@ -35,7 +36,8 @@ func (c *serveCmd) Run(e *env) error {
 		return err
 	}
 	log := c.newLogger(e.stderr)
-	m, backend, err := c.openCore(log)
+	counts := metrics.New()
+	m, backend, err := c.openCore(log, counts)
 	if err != nil {
 		return err
 	}
@@ -50,13 +52,14 @@ func (c *serveCmd) Run(e *env) error {
 	defer stop()
 	defer c.reloadOnHangup(keys, cert, log)()
 
+	counts.Watch(m.Stats)
 	m.Start()
-	w := c.newWeb(m, keys, cert, log)
+	w := c.newWeb(m, keys, cert, counts, log)
 	fmt.Fprintf(e.stdout, "listening on %s\n", w.url(l.Addr()))
 	return w.serve(ctx, stop, l)
 }
 
-func (c *serveCmd) newWeb(m *manager.Manager, keys *httpapi.Keys, cert *certificate, log *slog.Logger) *web {
+func (c *serveCmd) newWeb(m *manager.Manager, keys *httpapi.Keys, cert *certificate, counts *metrics.Metrics, log *slog.Logger) *web {
 	mcp := tools.NewHTTP(tools.NewServer(m, version(), log), tools.HTTPConfig{Owner: httpapi.OwnerFrom, Log: log})
 	handler := httpapi.New(httpapi.Config{
 		Manager: m, Version: version(),
@@ -67,8 +70,8 @@ func (c *serveCmd) newWeb(m *manager.Manager, keys *httpapi.Keys, cert *certific
 			"/sse":            mcp.SSE(),
 			tools.MessagePath: mcp.Message(),
 		},
-		Health: m.Health,
-		Log:    log,
+		Health: m.Health, Metrics: counts.Handler(),
+		Log: log,
 	})
 	return newWeb(handler, cert, mcp, m, log)
 }

@@ -29,7 +29,7 @@ func (c *stdioCmd) Run(e *env) error {
 		return err
 	}
 	log := c.newLogger(e.stderr)
-	m, backend, err := c.openCore(log)
+	m, backend, err := c.openCore(log, nil)
 	if err != nil {
 		return err
 	}

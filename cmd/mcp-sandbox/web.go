@@ -26,6 +26,8 @@ type web struct {
 	mcp *tools.HTTP
 	m   *manager.Manager
 	log *slog.Logger
+
+	grace time.Duration // graceTime, but for tests
 }
 
 // newWeb has limits for what comes before a handler and between requests. None
@@ -42,7 +44,7 @@ func newWeb(handler http.Handler, cert *certificate, mcp *tools.HTTP, m *manager
 	if cert != nil {
 		srv.TLSConfig = cert.config()
 	}
-	return &web{srv: srv, mcp: mcp, m: m, log: log}
+	return &web{srv: srv, mcp: mcp, m: m, log: log, grace: graceTime}
 }
 
 // serve serves l until ctx is done, and returns when all has ended. A second
@@ -70,7 +72,7 @@ func (w *web) serve(ctx context.Context, release func(), l net.Listener) error {
 // end takes no more calls, lets short ones finish, and ends the rest by closing
 // the manager, so that each is told why.
 func (w *web) end() {
-	w.log.Info("ending; calls may finish", "grace", graceTime)
+	w.log.Info("ending; calls may finish", "grace", w.grace.String())
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
 	done := make(chan error, 1)
@@ -79,7 +81,7 @@ func (w *web) end() {
 	var err error
 	select {
 	case err = <-done:
-	case <-time.After(graceTime):
+	case <-time.After(w.grace):
 		w.log.Info("ending calls that still run")
 		err = errors.Join(w.m.Close(), <-done)
 	}
