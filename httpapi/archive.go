@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"io"
 	"net/http"
 
@@ -63,7 +62,7 @@ func exportSnapshot(c *call) error {
 		c.w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	return c.sendTar(func(w io.Writer) error { return c.transfers().ExportSnapshot(c.ctx(), c.owner, id, w) })
+	return c.sendTar(func(w io.Writer) error { return c.ExportSnapshot(c.ctx(), c.owner, id, w) })
 }
 
 func importSnapshot(c *call) error {
@@ -71,7 +70,7 @@ func importSnapshot(c *call) error {
 	if err != nil {
 		return err
 	}
-	made, err := c.transfers().ImportSnapshot(c.ctx(), c.owner, c.query.Get("name"), c.query.Get("image"), body)
+	made, err := c.ImportSnapshot(c.ctx(), c.owner, c.query.Get("name"), c.query.Get("image"), body)
 	return c.answer(http.StatusCreated, made, body.end(err))
 }
 
@@ -86,11 +85,3 @@ func (c *call) sendTar(write func(io.Writer) error) error {
 	}
 	return err
 }
-
-// transfers are snapshots in and out.
-type transfers interface {
-	ExportSnapshot(ctx context.Context, o manager.Owner, id schemas.SnapshotID, w io.Writer) error
-	ImportSnapshot(ctx context.Context, o manager.Owner, name, image string, r io.Reader) (schemas.Snapshot, error)
-}
-
-func (c *call) transfers() transfers { return c.core.(transfers) }

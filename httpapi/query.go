@@ -12,7 +12,7 @@ import (
 
 // parameter is what a name means in a query, wherever it is known.
 type parameter struct {
-	typ, format, description string
+	typ, description string
 }
 
 // parameters is every query parameter there is.

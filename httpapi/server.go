@@ -37,6 +37,8 @@ type core interface {
 	Snapshot(context.Context, manager.Owner, schemas.SandboxID, schemas.SnapshotRequest) (schemas.Snapshot, error)
 	GetSnapshot(context.Context, manager.Owner, schemas.SnapshotID) (schemas.Snapshot, error)
 	ListSnapshots(context.Context, manager.Owner, schemas.SandboxID, schemas.Page) (schemas.SnapshotList, error)
+	ExportSnapshot(ctx context.Context, o manager.Owner, id schemas.SnapshotID, w io.Writer) error
+	ImportSnapshot(ctx context.Context, o manager.Owner, name, image string, r io.Reader) (schemas.Snapshot, error)
 	DeleteSnapshot(context.Context, manager.Owner, schemas.SnapshotID) error
 	Rollback(context.Context, manager.Owner, schemas.SandboxID, schemas.RollbackRequest) (schemas.Sandbox, error)
 	Fork(context.Context, manager.Owner, schemas.SnapshotID, schemas.ForkRequest) (schemas.ForkResult, error)

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -11,46 +12,54 @@ import (
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
-// transferring sends and takes what it is told, instead of snapshots.
-type transferring struct {
-	*manager.Manager
-	fail error
-}
-
-func (x transferring) ExportSnapshot(_ context.Context, _ manager.Owner, _ schemas.SnapshotID, w io.Writer) error {
-	if x.fail == nil {
-		io.WriteString(w, "a tar")
-	}
-	return x.fail
-}
-
-func (x transferring) ImportSnapshot(_ context.Context, _ manager.Owner, name, image string, r io.Reader) (schemas.Snapshot, error) {
-	b, err := io.ReadAll(r)
-	if err == nil {
-		err = x.fail
-	}
-	return schemas.Snapshot{Name: name, Image: image, SizeBytes: int64(len(b))}, err
-}
-
+// A snapshot that went out and came in again is another one with the same files.
 func TestSnapshotTransfers(t *testing.T) {
-	d := start(t, func(s *setup) { s.core = func(m *manager.Manager) core { return transferring{Manager: m} } })
-	at := "/v1/snapshots/snap_0123456789abcdef/archive"
-	if r := d.do("GET", at, nil); r.status != 200 || string(r.body) != "a tar" || r.header.Get("Content-Type") != "application/x-tar" {
-		t.Errorf("%d %s %v", r.status, r.body, r.header)
+	d := start(t)
+	at := d.create()
+	d.sh(at, "mkdir sub; echo one > sub/f")
+	snap := get[schemas.Snapshot](d, 201, "POST", at+"/snapshots", nil)
+	tarball := d.do("GET", "/v1/snapshots/"+string(snap.ID)+"/archive", nil)
+	if tarball.status != 200 || tarball.err != nil || tarball.header.Get("Content-Type") != "application/x-tar" {
+		t.Fatalf("%d %v %v", tarball.status, tarball.err, tarball.header)
 	}
-	if r := d.do("HEAD", at, nil); r.status != 404 {
+	for _, body := range []any{tarball.body, onlyReader{bytes.NewReader(tarball.body)}} {
+		made := get[schemas.Snapshot](d, 201, "POST", "/v1/snapshots?name=n", body)
+		if made.ID == snap.ID || made.Name != "n" || made.SizeBytes != int64(len(tarball.body)) {
+			t.Errorf("made %+v", made)
+		}
+		fork := get[schemas.Sandbox](d, 201, "POST", "/v1/snapshots/"+string(made.ID)+"/fork", nil)
+		if got := d.sh("/v1/sandboxes/"+string(fork.ID), "cat sub/f").Stdout; got != "one\n" {
+			t.Errorf("f is %q", got)
+		}
+	}
+}
+
+func TestSnapshotTransfersRefused(t *testing.T) {
+	d := start(t)
+	d.do("GET", "/v1/snapshots/snap_0123456789abcdef/archive", nil).fails(t, 404, schemas.CodeNotFound)
+	if r := d.do("HEAD", "/v1/snapshots/snap_0123456789abcdef/archive", nil); r.status != 404 {
 		t.Errorf("HEAD: %d", r.status)
 	}
-	got := get[schemas.Snapshot](d, 201, "POST", "/v1/snapshots?name=n&image=busybox:1", onlyReader{strings.NewReader("12345")})
-	if got.Name != "n" || got.Image != "busybox:1" || got.SizeBytes != 5 {
-		t.Errorf("got %+v", got)
-	}
+	d.do("POST", "/v1/snapshots", strings.Repeat("no tar ", 1000)).fails(t, 400, schemas.CodeInvalidRequest)
 	d.do("POST", "/v1/snapshots?nam=n", "x").fails(t, 400, schemas.CodeInvalidRequest, "nam")
+	d.do("POST", "/v1/snapshots?name="+strings.Repeat("n", 200), "x").fails(t, 400, schemas.CodeInvalidRequest, "name")
 	d.do("POST", "/v1/snapshots", strings.Repeat("x", 9<<20)).fails(t, 413, schemas.CodePayloadTooLarge)
+	if list := get[schemas.SnapshotList](d, 200, "GET", "/v1/snapshots", nil); len(list.Snapshots) != 0 {
+		t.Errorf("kept %+v", list)
+	}
+}
 
-	bad := start(t, func(s *setup) {
-		s.core = func(m *manager.Manager) core { return transferring{m, errors.New("secret")} }
-	})
-	bad.do("GET", at, nil).fails(t, 500, schemas.CodeInternal)
-	bad.do("POST", "/v1/snapshots", "x").fails(t, 500, schemas.CodeInternal)
+// breaking fails an export half-way.
+type breaking struct{ *manager.Manager }
+
+func (breaking) ExportSnapshot(_ context.Context, _ manager.Owner, _ schemas.SnapshotID, w io.Writer) error {
+	io.WriteString(w, strings.Repeat("part of a tar", 1000))
+	return errors.New("disk on fire")
+}
+
+func TestSnapshotExportBreaks(t *testing.T) {
+	d := start(t, func(s *setup) { s.core = func(m *manager.Manager) core { return breaking{m} } })
+	if r := d.do("GET", "/v1/snapshots/snap_0123456789abcdef/archive", nil); r.err == nil {
+		t.Errorf("%d bytes pass for a whole archive", len(r.body))
+	}
 }
