@@ -45,11 +45,9 @@ race: guest ## the same under the race detector
 demo: build base ## an agent's session from start to end: run, break, roll back, fork
 	go run ./e2e/demo -server bin/mcp-sandbox
 
-# Standard output is the protocol's, so all that is said before goes to standard error.
 .PHONY: run
-run: ## serve MCP on standard input and output
-	@$(MAKE) build base >&2
-	@exec bin/mcp-sandbox stdio
+run: build base ## serve HTTP on loopback with a fresh key, and say how to call it
+	@exec scripts/run
 
 .PHONY: image
 image: ## the server itself as a Docker image, mcp-sandbox/server:latest

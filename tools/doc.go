@@ -1,5 +1,5 @@
 // Package tools is the door for language models: the manager's operations as MCP
-// tools, and MCP over standard input and output.
+// tools, and MCP over standard input and output, streamable HTTP and SSE.
 //
 // A model sees nothing of a tool but its name, title, description, schemas and
 // results, so these are the user interface, and tests freeze them. A handler is
@@ -19,6 +19,15 @@
 // The transport puts two things into the context of a call: whose call it is
 // ([WithOwner]; without it every call fails) and how to send notifications that
 // the response cannot overtake ([WithNotifier]).
+//
+// # Transports
+//
+// stdio.go and http_sse.go have one stream of messages to a client, and share
+// conn.go: every request in a goroutine, known by its ID before the next message
+// is taken. http_streamable.go has a POST for each message; http_sessions.go
+// knows the sessions and their calls, for cancels. http_events.go is how all
+// event streams are written: at once, in order, and not for ever to a client
+// that does not read. http.go ties them together, and has the limits.
 //
 // # Adding a tool
 //
