@@ -3,9 +3,11 @@ package tools
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -133,5 +135,25 @@ func TestN6SSECallOutlivesItsPOST(t *testing.T) {
 	r, err := c.CallTool(t.Context(), execCall(nil, args{"sandbox_id": b.create(), "command": "sleep 1; echo ok"}))
 	if err != nil || r.IsError || !strings.HasSuffix(toText(r.Content[0]), "ok") {
 		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
+// Who takes no event stream gets one answer, and no progress.
+func TestN5HTTPClientWithoutStreams(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	s := serveHTTP(t, b.srv, func(p *patience) { p.keepAlive = 10 * time.Millisecond })
+	p := s.modern()
+	r := p.request(t.Context(), p.toolCall(1, "exec", args{"sandbox_id": b.create(), "command": "echo a; sleep 0.3; echo b"}, args{"progressToken": 1}))
+	r.Header.Set("Accept", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kind := answer.Header.Get("Content-Type"); kind != "application/json" {
+		t.Errorf("it is %s", kind)
+	}
+	if all := read(t, answer); len(all) != 1 || !strings.Contains(string(all[0].Result), `"exit_code":0`) {
+		t.Errorf("got %+v", all)
 	}
 }

@@ -127,6 +127,7 @@ func TestHTTPFaults(t *testing.T) {
 		"nobody":              {func(r *http.Request) { r.Header.Set("X-Owner", "nobody") }, 401, "key"},
 		"a response":          {func(r *http.Request) { setBody(r, `{"jsonrpc":"2.0","id":1,"result":{}}`) }, 202, ""},
 		"modern, no _meta":    {func(r *http.Request) { r.Header.Set(mcp.HeaderProtocolVersion, mcp.ProtocolVersion20260728) }, 400, "_meta"},
+		"a modern notice":     {func(r *http.Request) { modernNotice(r) }, 202, ""},
 		"a modern initialize": {func(r *http.Request) { modernInitialize(r) }, 404, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -159,6 +160,12 @@ func modernInitialize(r *http.Request) {
 	r.Header.Set(mcp.HeaderProtocolVersion, mcp.ProtocolVersion20260728)
 	r.Header.Set("Mcp-Method", "initialize")
 	setBody(r, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
+}
+
+func modernNotice(r *http.Request) {
+	r.Header.Set(mcp.HeaderProtocolVersion, mcp.ProtocolVersion20260728)
+	r.Header.Set("Mcp-Method", "notifications/roots/list_changed")
+	setBody(r, `{"jsonrpc":"2.0","method":"notifications/roots/list_changed","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
 }
 
 // stuck is a body whose sender says nothing, until the test ends.

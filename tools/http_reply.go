@@ -47,3 +47,6 @@ func (r *reply) ok() bool {
 	var m struct{ Result json.RawMessage }
 	return json.Unmarshal(r.body.Bytes(), &m) == nil && m.Result != nil
 }
+
+// none tells whether mcp-go has written nothing at all.
+func (r *reply) none() bool { return r.status == http.StatusOK && r.body.Len() == 0 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -113,74 +112,4 @@ func (h *HTTP) initialize(ctx context.Context, w http.ResponseWriter, r *http.Re
 		reply.header.Set(server.HeaderKeySessionID, h.sessions.begin(o).id)
 	}
 	reply.sendTo(h.timed(w))
-}
-
-// answer handles a request. Its progress, and signs of life when it is long in
-// coming, go before the response on the same stream, if the client takes one.
-func (h *HTTP) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, id json.RawMessage, body []byte, leave func() (cancelled bool)) {
-	stream := h.newEvents(w)
-	defer stream.end()
-	reply := h.alive(ctx, r, body, stream)
-	unwanted := leave()
-	if ended := reply.body.Len() == 0; ended && !unwanted { // mcp-go says nothing once ctx is done
-		reply = newRefusal(id, errSession)
-	}
-	switch {
-	case stream.started() && unwanted:
-	case stream.started():
-		_ = stream.send("message", reply.body.Bytes()) // what fails here has no one to tell
-	case unwanted:
-		w.WriteHeader(http.StatusAccepted)
-	default:
-		reply.sendTo(h.timed(w))
-	}
-}
-
-// alive handles a request whose client hears from it meanwhile.
-func (h *HTTP) alive(ctx context.Context, r *http.Request, body []byte, stream *events) *reply {
-	if !takesEvents(r) { // then nobody has to send it notifications
-		return h.handle(WithNotifier(ctx, func(context.Context, string, map[string]any) error { return nil }), r, body)
-	}
-	defer h.beat(stream.comment)()
-	return h.handle(WithNotifier(ctx, func(_ context.Context, method string, params map[string]any) error {
-		return stream.message(Notification(method, params))
-	}), r, body)
-}
-
-// handle is mcp-go's part. Tools catch their own panics, and the server in front
-// those of others.
-func (h *HTTP) handle(ctx context.Context, r *http.Request, body []byte) *reply {
-	reply := newReply()
-	h.rpc.Handle(reply, rpcRequest(ctx, r, body))
-	return reply
-}
-
-// listen answers a client that asks to be told of changes: there will be none,
-// as this server's lists never change, so its stream ends at once. mcp-go checks
-// the request; its acknowledgement can get lost, so it is ours.
-func (h *HTTP) listen(ctx context.Context, w http.ResponseWriter, r *http.Request, e envelope, body []byte) {
-	reply := h.handle(ctx, r, body)
-	if !reply.ok() {
-		reply.sendTo(h.timed(w))
-		return
-	}
-	stream := h.newEvents(w)
-	_ = stream.message(Notification(mcp.MethodNotificationSubscriptionsAcknowledged, map[string]any{
-		"_meta":         map[string]any{mcp.MetaKeySubscriptionID: e.ID},
-		"notifications": map[string]any{},
-	}))
-	_ = stream.send("message", reply.body.Bytes())
-}
-
-func rpcRequest(ctx context.Context, r *http.Request, body []byte) *server.HTTPRequest {
-	return &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Body: body, Context: ctx}
-}
-
-func takesEvents(r *http.Request) bool {
-	for _, accept := range r.Header.Values("Accept") {
-		if strings.Contains(accept, "text/event-stream") {
-			return true
-		}
-	}
-	return false
 }
