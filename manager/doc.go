@@ -10,7 +10,7 @@
 //
 // Snapshots: snapstore.go (which there are), snaprecord.go, snapload.go (at
 // start), snapdraft.go (one being written), snapread.go (one being read, and
-// verified).
+// verified), check_tar.go (one from outside).
 //
 // Sandboxes in memory: sandbox.go (state and its changes), registry.go (from ID
 // to sandbox, owners apart), reserve.go (the limit), gate.go (who may be inside
@@ -22,6 +22,8 @@
 // share), destroy.go, expire.go, deadline.go, status.go, frozen.go, reap.go (the
 // sweep behind the timers), reconcile.go and orphan.go (records against the
 // backend), tasks.go (work in the background).
+//
+// Outside: health.go, observer.go (what is counted).
 //
 // Operations have a file each, named for them: create.go, exec.go,
 // read_file.go, … Arguments are checked in check_*.go, path.go, mode.go.
@@ -55,5 +57,5 @@
 // streams takes a visit by enter and leaves it at the end. One that excludes
 // others takes a visit by claim. One that makes or removes things writes a record
 // first, and teaches [recovered] or the sweep what to do when it is cut off.
-// Then both doors get it.
+// Then both doors get it. It defers [Manager.observe], so that it is counted.
 package manager
