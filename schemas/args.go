@@ -38,7 +38,7 @@ type ExecArgs struct {
 	Stdin          *string           `json:"stdin,omitempty" jsonschema_description:"Text for standard input. Without it the command reads end of file at once."`
 	StdinBase64    *string           `json:"stdin_base64,omitempty" jsonschema_description:"Bytes for standard input in base64, instead of stdin."`
 	Encoding       Encoding          `json:"encoding,omitempty" jsonschema:"enum=utf-8,enum=base64" jsonschema_description:"utf-8 (default) replaces invalid bytes of the output by U+FFFD; base64 keeps every byte, from the start only when truncated."`
-	MaxOutputBytes *int64            `json:"max_output_bytes,omitempty" jsonschema:"minimum=0,maximum=200000" jsonschema_description:"Most bytes of stdout and of stderr to return, each. Default 30000."`
+	MaxOutputBytes *int64            `json:"max_output_bytes,omitempty" jsonschema:"minimum=0,maximum=200000" jsonschema_description:"Most bytes of stdout and of stderr to return, each. Default 20000."`
 }
 
 // CommandArg is a [Command] that shows itself as a string but, since models mix

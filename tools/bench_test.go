@@ -22,6 +22,7 @@ type bench struct {
 	t    testing.TB
 	srv  *server.MCPServer
 	fake *backendtest.Fake
+	m    *manager.Manager
 }
 
 func newBench(t testing.TB) *bench {
@@ -31,7 +32,14 @@ func newBench(t testing.TB) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Close() })
-	return &bench{t, NewServer(m, "test", quiet()), fake}
+	return &bench{t, NewServer(m, "test", quiet()), fake, m}
+}
+
+// configure gives the doors settings that the manager need not have.
+func (b *bench) configure(edit func(*manager.Config)) {
+	cfg := b.m.Config()
+	edit(&cfg)
+	b.srv = newServer(configured{b.m, cfg}, "test", quiet())
 }
 
 func testConfig(t testing.TB) manager.Config {

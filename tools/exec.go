@@ -17,7 +17,7 @@ var execTool = define(about{
 - The command is killed, with all it started, after timeout_seconds (default 60; timed_out is then true and the output up to there is returned). Give more for installs, builds and test suites.
 - Standard input is empty unless stdin is given: a program that asks questions gets end of file, so use flags like -y.
 - To leave a server running, start it in the background: "nohup server >server.log 2>&1 &". It ends with the sandbox, and on rollback.
-- stdout and stderr keep 30 000 bytes each by default, less when both are long: the start and the end, with one line in the middle saying how much is missing. For more, redirect into a file and read parts of it, or filter with grep, head or tail. stdout_bytes and stderr_bytes are the true sizes.
+- Of stdout and of stderr at most 20000 bytes each are returned (less when both are long, or full of escapes): the start and the end, with one line in the middle saying how much is missing. max_output_bytes asks for more; else redirect into a file and read parts of it, or filter with grep, head or tail. truncated says whether anything is missing, stdout_bytes and stderr_bytes are the true sizes.
 - Runs without root. Only /workspace and /tmp are writable. Without network: true at sandbox_create there is no network, so downloads fail at once.
 - Calls at the same time in one sandbox are independent of each other.`,
 	Hints:     hints{Destructive: true, OpenWorld: true},
@@ -29,6 +29,7 @@ func runExec(ctx context.Context, c *call, in schemas.ExecArgs) (schemas.ExecRes
 	if err != nil {
 		return schemas.ExecResult{}, "", err
 	}
+	limit = min(limit, c.Config().MaxExecOutputBytes)
 	req, err := in.Request()
 	if err != nil {
 		return schemas.ExecResult{}, "", err
@@ -44,5 +45,6 @@ func runExec(ctx context.Context, c *call, in schemas.ExecArgs) (schemas.ExecRes
 	if err != nil {
 		return schemas.ExecResult{}, "", err
 	}
-	return out.result(exit), out.text(exit), nil
+	result, text := out.result(exit)
+	return result, text, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/mcp-sandbox/mcp-sandbox/manager"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -119,24 +120,24 @@ func TestN9OutputIsBounded(t *testing.T) {
 		name, command string
 		max           int
 	}{
-		{"stdout", "echo start; " + flood + "; echo end", 30_000},
-		{"stderr", flood + " >&2", 30_000},
-		{"both", flood + "; " + flood + " >&2", 30_000},
-		{"control characters", "cat esc", 30_000},
+		{"stdout", "echo start; " + flood + "; echo end", 20_000},
+		{"stderr", flood + " >&2", 20_000},
+		{"both", flood + "; " + flood + " >&2", 20_000},
+		{"control characters", "cat esc", 20_000},
 		{"asked for less", flood, 1000},
 		{"asked for none", flood, 0},
 		{"asked for more", flood + "; " + flood + " >&2", 200_000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := args{"sandbox_id": id, "command": c.command}
-			if c.max != 30_000 {
+			if c.max != 20_000 {
 				a["max_output_bytes"] = c.max
 			}
 			got := b.call("exec", a)
 			var r schemas.ExecResult
 			got.into(t, &r)
 			chars := jsonLen(got.text()) + len(mustJSON(r))
-			if most := max(50_000, 2*c.max+20_000); chars > most {
+			if most := 50_000; chars > most && c.max <= 20_000 || chars > maxResultChars {
 				t.Errorf("%d characters", chars)
 			}
 			if len(r.Stdout) > c.max || len(r.Stderr) > c.max || !utf8.ValidString(r.Stdout) {
@@ -144,6 +145,13 @@ func TestN9OutputIsBounded(t *testing.T) {
 			}
 			if !r.Truncated || r.StdoutBytes+r.StderrBytes < 100_000 || r.StdoutTruncated != (r.StdoutBytes > 50) {
 				t.Errorf("truncated %v, stdout %v of %d, stderr %v of %d", r.Truncated, r.StdoutTruncated, r.StdoutBytes, r.StderrTruncated, r.StderrBytes)
+			}
+			if !strings.Contains(got.text(), strings.TrimSuffix(r.Stdout, "\n")) || !strings.Contains(got.text(), strings.TrimSuffix(r.Stderr, "\n")) ||
+				strings.Contains(got.text(), "--- stdout, truncated, ") != r.StdoutTruncated || strings.Contains(got.text(), "--- stderr, truncated, ") != r.StderrTruncated {
+				t.Error("text and structuredContent do not show the same")
+			}
+			if c.name == "stdout" && len(r.Stdout) < 19_900 || c.max > 20_000 && len(r.Stdout) < 100_000 {
+				t.Errorf("only %d bytes are shown", len(r.Stdout))
 			}
 			if c.name == "stdout" && (!strings.HasPrefix(r.Stdout, "start\n") || !strings.HasSuffix(r.Stdout, "end\n") || strings.Count(r.Stdout, "left out here") != 1) {
 				t.Errorf("head and tail are %.20q and %q", r.Stdout, r.Stdout[len(r.Stdout)-20:])
@@ -158,8 +166,24 @@ func TestBase64IsCutAtAnEnd(t *testing.T) {
 	var r schemas.ExecResult
 	b.call("exec", args{"sandbox_id": id, "command": "yes abc | head -c 1000000", "encoding": "base64"}).into(t, &r)
 	raw, err := base64.StdEncoding.DecodeString(r.Stdout)
-	if err != nil || !strings.HasPrefix(strings.Repeat("abc\n", 30_000), string(raw)) || len(raw) < 20_000 || !r.StdoutTruncated || r.StdoutBytes != 1_000_000 {
+	if err != nil || !strings.HasPrefix(strings.Repeat("abc\n", 30_000), string(raw)) || len(raw) < 17_900 || !r.StdoutTruncated || r.StdoutBytes != 1_000_000 {
 		t.Errorf("%v, %d bytes, %v, %d", err, len(raw), r.StdoutTruncated, r.StdoutBytes)
+	}
+}
+
+// The server's own cap holds here too.
+func TestExecOutputIsWithinTheServersCap(t *testing.T) {
+	b := newBench(t)
+	id := b.create()
+	b.configure(func(c *manager.Config) { c.MaxExecOutputBytes = 300 })
+	for _, a := range []args{{}, {"max_output_bytes": 200_000}} {
+		a["sandbox_id"], a["command"] = id, "yes abc | head -c 10000; echo end"
+		var r schemas.ExecResult
+		got := b.call("exec", a)
+		got.into(t, &r)
+		if len(r.Stdout) > 300 || !r.Truncated || r.StdoutBytes != 10_004 || len(got.text()) > 500 || !strings.HasSuffix(got.text(), "\nend") {
+			t.Errorf("%v: %d bytes, truncated %v, text %q", a["max_output_bytes"], len(r.Stdout), r.Truncated, got.text())
+		}
 	}
 }
 

@@ -33,6 +33,8 @@ func (endless) Read(p []byte) (int, error) {
 // manyFiles has a directory of 50 000 files with long names.
 type manyFiles struct{ core }
 
+func (manyFiles) Config() manager.Config { return manager.Config{} }
+
 const manyFilesCount = 50_000
 
 func fileNumber(i int) string { return fmt.Sprintf("%06d%s", i, strings.Repeat("é", 100)) }
@@ -52,11 +54,21 @@ func (manyFiles) ListFiles(_ context.Context, _ manager.Owner, _ schemas.Sandbox
 	return l, nil
 }
 
+// configured has other settings than its core.
+type configured struct {
+	core
+	cfg manager.Config
+}
+
+func (c configured) Config() manager.Config { return c.cfg }
+
 // scripted runs a function instead of a command.
 type scripted struct {
 	core
 	exec func(ctx context.Context, emit func(schemas.Stream, []byte) error) (schemas.ExecExit, error)
 }
+
+func (scripted) Config() manager.Config { return manager.Config{MaxExecOutputBytes: 10 << 20} }
 
 func (s scripted) ExecStream(ctx context.Context, _ manager.Owner, _ schemas.SandboxID, _ schemas.ExecRequest, emit func(schemas.Stream, []byte) error) (schemas.ExecExit, error) {
 	return s.exec(ctx, emit)

@@ -5,11 +5,12 @@ package tools
 // result says its output twice, so these are halves that fit together. Characters
 // are counted as they appear in JSON, where a newline takes two.
 const (
-	defaultStreamBytes = 30_000  // of stdout and of stderr
+	defaultStreamBytes = 20_000  // of stdout and of stderr
 	maxStreamBytes     = 200_000 // that max_output_bytes may ask for
 
-	execOutputChars = 32_000 // stdout and stderr together, in structuredContent
-	execTextChars   = 14_000 // stdout and stderr together, in text
+	// stdout and stderr together, in each of the two
+	execChars    = 24_000
+	maxExecChars = 245_000 // for who asks for more than defaultStreamBytes
 
 	readFileChars = 23_000 // a file's content, in each of the two
 	listChars     = 45_000 // entries in both together

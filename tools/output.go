@@ -9,6 +9,8 @@ import (
 )
 
 // output collects what a command writes, within what its caller wants to read.
+// structuredContent and text show the same of it: many clients give their model
+// only one of the two.
 type output struct {
 	stdout, stderr *headTail
 	limit          int // bytes of each
@@ -36,9 +38,18 @@ type rendered struct {
 	truncated bool
 }
 
-// render fits both streams into chars characters. What one does not need the
+// chars is what both streams may weigh together.
+func (o *output) chars() int {
+	if o.limit > defaultStreamBytes { // asked for, so worth more than clients take by default
+		return min(3*o.limit, maxExecChars)
+	}
+	return execChars
+}
+
+// render fits both streams into what they may weigh. What one does not need the
 // other may have.
-func (o *output) render(chars int) (stdout, stderr rendered) {
+func (o *output) render() (stdout, stderr rendered) {
+	chars := o.chars()
 	a, b := o.stream(o.stdout, chars), o.stream(o.stderr, chars)
 	if na, nb := jsonLen(a.text), jsonLen(b.text); na+nb > chars {
 		a = o.stream(o.stdout, max(chars/2, chars-nb))
@@ -57,13 +68,9 @@ func (o *output) stream(h *headTail, chars int) rendered {
 	return rendered{s, truncated}
 }
 
-// result is the command's end with its output.
-func (o *output) result(x schemas.ExecExit) schemas.ExecResult {
-	chars := execOutputChars
-	if o.limit > defaultStreamBytes { // asked for, so worth more than clients take by default
-		chars = 2 * o.limit
-	}
-	stdout, stderr := o.render(chars)
+// result is the command's end with its output, and the same as text.
+func (o *output) result(x schemas.ExecExit) (schemas.ExecResult, string) {
+	stdout, stderr := o.render()
 	return schemas.ExecResult{
 		Stdout: stdout.text, Stderr: stderr.text,
 		ExitCode: x.ExitCode, Signal: x.Signal, TimedOut: x.TimedOut, OOMKilled: x.OOMKilled,
@@ -71,14 +78,13 @@ func (o *output) result(x schemas.ExecExit) schemas.ExecResult {
 		StdoutTruncated: stdout.truncated, StderrTruncated: stderr.truncated,
 		StdoutBytes: o.stdout.total, StderrBytes: o.stderr.total,
 		DurationMS: x.DurationMS, Encoding: o.encoding,
-	}
+	}, o.text(x, stdout, stderr)
 }
 
-// text says how the command ended, and what it wrote, in short.
-func (o *output) text(x schemas.ExecExit) string {
+// text says how the command ended, and what it wrote.
+func (o *output) text(x schemas.ExecExit, stdout, stderr rendered) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s after %d ms\n", ending(x), x.DurationMS)
-	stdout, stderr := o.render(execTextChars)
 	o.section(&b, "stdout", stdout, o.stdout.total)
 	o.section(&b, "stderr", stderr, o.stderr.total)
 	if o.stdout.total+o.stderr.total == 0 {
@@ -96,7 +102,7 @@ func (o *output) section(b *strings.Builder, name string, r rendered, total int6
 		b.WriteString(", base64")
 	}
 	if r.truncated {
-		fmt.Fprintf(b, ", truncated, %d bytes in all", total)
+		fmt.Fprintf(b, ", truncated, %s in all", bytesOf(total))
 	}
 	b.WriteString(" ---\n")
 	b.WriteString(r.text)

@@ -37,3 +37,13 @@ func listText[T any](what string, entries []T, next string, line func(T) string)
 	}
 	return b.String()
 }
+
+// count is n of something, as "1 byte" or "2 bytes".
+func count(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func bytesOf(n int64) string { return count(n, "byte") }
