@@ -12,7 +12,16 @@ import (
 // InputSchema is the JSON Schema of a tool's arguments, in the dialect that
 // every model provider takes: one flat object, no references, no unions, no
 // lists of types. One tool outside it makes some clients refuse the whole list.
-func InputSchema[T any]() json.RawMessage { return render(reflectSchema[T]()) }
+// describe, if any, has the last word on what is said of an argument.
+func InputSchema[T any](describe ...func(name, text string) string) json.RawMessage {
+	s := reflectSchema[T]()
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		for _, d := range describe {
+			p.Value.Description = d(p.Key, p.Value.Description)
+		}
+	}
+	return render(s)
+}
 
 // OutputSchema is the JSON Schema of what [Result] makes of a T.
 func OutputSchema[T any]() json.RawMessage {

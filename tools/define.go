@@ -14,7 +14,7 @@ import (
 type about struct {
 	Name        string // letters and _, short: clients put their own prefix before it
 	Title       string
-	Description string // at most 2 KB, the rest is cut by Claude Code
+	Description string // a template over [facts]; at most 2 KB, the rest is cut by Claude Code
 	Hints       hints
 	MaxResult   int // characters, where a caller can ask for more than clients take by default
 }
@@ -28,9 +28,11 @@ type hints struct {
 	OpenWorld   bool // may reach beyond the server
 }
 
-// tool is a definition with its handler.
+// tool is a definition with its handler. The definition is complete once it is
+// rendered.
 type tool struct {
 	mcp.Tool
+	input  func(describe ...func(name, text string) string) json.RawMessage
 	handle func(ctx context.Context, c *call) (*mcp.CallToolResult, error)
 }
 
@@ -63,7 +65,7 @@ func withOutput[Out any](t tool) tool {
 
 // defineRaw makes a tool that builds its own result, and promises no schema.
 func defineRaw[In any](a about, handle func(context.Context, *call, In) (*mcp.CallToolResult, error)) tool {
-	t := mcp.NewToolWithRawSchema(a.Name, a.Description, schemas.InputSchema[In]())
+	t := mcp.NewToolWithRawSchema(a.Name, a.Description, nil)
 	t.Title = a.Title
 	t.Annotations = mcp.ToolAnnotation{
 		Title:           a.Title,
@@ -75,13 +77,20 @@ func defineRaw[In any](a about, handle func(context.Context, *call, In) (*mcp.Ca
 	if a.MaxResult > 0 {
 		t.Meta = mcp.NewMetaFromMap(map[string]any{"anthropic/maxResultSizeChars": a.MaxResult})
 	}
-	return tool{t, func(ctx context.Context, c *call) (*mcp.CallToolResult, error) {
+	return tool{t, schemas.InputSchema[In], func(ctx context.Context, c *call) (*mcp.CallToolResult, error) {
 		var in In
 		if err := schemas.Decode(c.arguments, &in); err != nil {
 			return nil, err
 		}
 		return handle(ctx, c, in)
 	}}
+}
+
+// rendered is the tool as clients of a server with these settings see it.
+func (t tool) rendered(f facts) mcp.Tool {
+	t.Description = f.render(t.Description)
+	t.RawInputSchema = t.input(func(argument, text string) string { return f.describe(t.Name, argument, text) })
+	return t.Tool
 }
 
 func structured(out any, text string) (*mcp.CallToolResult, error) {

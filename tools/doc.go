@@ -20,6 +20,9 @@
 // ([WithOwner]; without it every call fails) and how to send notifications that
 // the response cannot overtake ([WithNotifier]).
 //
+// What descriptions and instructions say of defaults and limits follows the
+// server's settings: they are templates (facts.go).
+//
 // # Transports
 //
 // stdio.go and http_sse.go have one stream of messages to a client, and share

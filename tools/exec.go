@@ -14,11 +14,11 @@ var execTool = define(about{
 - command is a shell command line (/bin/sh -c: pipes, &&, $VARS work; it is not bash unless you run bash -c). argv instead runs one program without a shell, so nothing needs quoting.
 - Every call is a new process in /workspace: cd and export do not carry over to the next call, files do. Use "cd dir && …", or workdir and env.
 - A non-zero exit_code is an ordinary result. Read stderr and go on.
-- The command is killed, with all it started, after timeout_seconds (default 60; timed_out is then true and the output up to there is returned). Give more for installs, builds and test suites.
+- The command is killed, with all it started, after timeout_seconds (default {{.DefaultExecTimeoutSeconds}}, at most {{.MaxExecTimeoutSeconds}}; timed_out is then true and the output up to there is returned). Give more for installs, builds and test suites.
 - Standard input is empty unless stdin is given: a program that asks questions gets end of file, so use flags like -y.
 - To leave a server running, start it in the background: "nohup server >server.log 2>&1 &". It ends with the sandbox, and on rollback.
-- Of stdout and of stderr at most 20000 bytes each are returned (less when both are long, or full of escapes): the start and the end, with one line in the middle saying how much is missing. max_output_bytes asks for more; else redirect into a file and read parts of it, or filter with grep, head or tail. truncated says whether anything is missing, stdout_bytes and stderr_bytes are the true sizes.
-- Runs without root. Only /workspace and /tmp are writable. Without network: true at sandbox_create there is no network, so downloads fail at once.
+- Of stdout and of stderr at most {{.StreamBytes}} bytes each are returned (less when both are long, or full of escapes): the start and the end, with one line in the middle saying how much is missing. {{if lt .StreamBytes .MaxStreamBytes}}max_output_bytes asks for more, up to {{.MaxStreamBytes}}; else redirect{{else}}For more, redirect{{end}} into a file and read parts of it, or filter with grep, head or tail. truncated says whether anything is missing, stdout_bytes and stderr_bytes are the true sizes.
+- Runs without root. Only /workspace and /tmp are writable. {{if .AllowNetwork}}Without network: true at sandbox_create there{{else}}There{{end}} is no network, so downloads fail at once.
 - Calls at the same time in one sandbox are independent of each other.`,
 	Hints:     hints{Destructive: true, OpenWorld: true},
 	MaxResult: maxResultChars,

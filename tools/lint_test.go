@@ -2,15 +2,29 @@ package tools
 
 import (
 	"encoding/json"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mark3labs/mcp-go/mcp"
 )
+
+// everyTool is each tool as servers with different settings show it.
+func everyTool() iter.Seq[mcp.Tool] {
+	return func(yield func(mcp.Tool) bool) {
+		for _, tool := range all {
+			if !yield(tool.rendered(standard())) || !yield(tool.rendered(odd())) {
+				return
+			}
+		}
+	}
+}
 
 // The schemas that a model provider gets hold nothing that any of them refuses.
 func TestSchemasArePortable(t *testing.T) {
-	for _, tool := range all {
+	for tool := range everyTool() {
 		for kind, raw := range map[string]json.RawMessage{"input": tool.RawInputSchema, "output": tool.RawOutputSchema} {
 			if raw == nil {
 				continue
@@ -61,7 +75,7 @@ func lintSchema(t *testing.T, at string, schema any) {
 }
 
 func TestInputsAreFlatAndDescribed(t *testing.T) {
-	for _, tool := range all {
+	for tool := range everyTool() {
 		var s struct {
 			Properties map[string]struct {
 				Type, Description    string
@@ -89,10 +103,12 @@ func TestInputsAreFlatAndDescribed(t *testing.T) {
 
 func TestEveryToolIsFullyDescribed(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z][a-z_]{3,20}$`)
-	if len(instructions) > 2000 {
-		t.Errorf("instructions have %d bytes", len(instructions))
+	for _, f := range []facts{standard(), odd()} {
+		if n := len(f.render(instructions)); n > 2000 {
+			t.Errorf("instructions have %d bytes", n)
+		}
 	}
-	for _, tool := range all {
+	for tool := range everyTool() {
 		a := tool.Annotations
 		switch first, _, _ := strings.Cut(tool.Description, "\n"); {
 		case !name.MatchString(tool.Name):

@@ -22,7 +22,7 @@ var readFile = defineRaw(about{
 	Title: "Read a file",
 	Description: `Reads a file of a sandbox: text as text, an image as an image, anything else as base64.
 
-Text comes in pages of whole lines, up to about 20 000 characters: limit asks for fewer lines, and next_offset (absent at the end of the file) is the offset of the next page. offset is the number of lines to skip: 0, the default, starts at the first line. Images (PNG, JPEG, GIF, WebP) below 1 MiB come as images. Other binary content comes as base64, where offset and limit count bytes. To search, or to pick from large files, use exec with grep, sed -n or tail. Files above the server's limit (50 MiB by default) are refused: use exec for those.`,
+Text comes in pages of whole lines, up to about 20 000 characters: limit asks for fewer lines, and next_offset (absent at the end of the file) is the offset of the next page. offset is the number of lines to skip: 0, the default, starts at the first line. Images (PNG, JPEG, GIF, WebP) below 1 MiB come as images. Other binary content comes as base64, where offset and limit count bytes. To search, or to pick from large files, use exec with grep, sed -n or tail. Of a longer text only the first {{size .MaxFileBytes}} can be paged through.`,
 	Hints:     hints{ReadOnly: true, Idempotent: true},
 	MaxResult: maxResultChars,
 }, runRead)

@@ -11,7 +11,7 @@ var sandboxSetTimeout = define(about{
 	Title: "Set a sandbox's time to live",
 	Description: `Sets how long a sandbox goes on to live, in seconds counted from now, and returns the sandbox with its new expires_at.
 
-Nothing else extends a sandbox's life: not running commands, not reading files. Call this before a long task, well before expires_at. It can shorten the time as well. The most is 86400 seconds (a day) unless the server is set up otherwise.`,
+Nothing else extends a sandbox's life: not running commands, not reading files. Call this before a long task, well before expires_at. It can shorten the time as well. The most is {{.MaxTimeoutSeconds}} seconds ({{time .MaxTimeoutSeconds}}).`,
 	Hints: hints{Idempotent: true},
 }, func(ctx context.Context, c *call, in schemas.SetTimeoutArgs) (schemas.Sandbox, string, error) {
 	s, err := c.SetTimeout(ctx, c.owner, in.SandboxID, in.SetTimeoutRequest)

@@ -29,8 +29,8 @@ var all = []tool{
 	rollbackTool,
 }
 
-// instructions go into the model's context together with the tools. Claude Code
-// cuts them at 2 KB.
+// instructions go into the model's context together with the tools. They are a
+// template over [facts]. Claude Code cuts them at 2 KB.
 const instructions = `Sandboxes are isolated Linux machines to run code in. Nothing you do in one touches the user's machine, and nothing on the user's machine can be seen from one: put files in with write_file, look at results with exec and read_file.
 
 The loop:
@@ -42,8 +42,8 @@ The loop:
 
 Good to know:
 - Each exec is a new shell: working directory and variables do not carry over, files do. Chain with && or pass workdir and env.
-- A sandbox lives 15 minutes unless timeout_seconds says otherwise, however busy it is; then it is destroyed with its files. sandbox_set_timeout gives it more time, a snapshot keeps its files.
-- There is no network unless network was true at creation; then packages can be installed into a virtual environment or under /workspace.
+- A sandbox lives {{time .DefaultTimeoutSeconds}} unless timeout_seconds says otherwise, however busy it is; then it is destroyed with its files. sandbox_set_timeout gives it more time, a snapshot keeps its files.
+{{if .AllowNetwork}}- There is no network unless network was true at creation; then packages can be installed into a virtual environment or under /workspace.{{else}}- There is no network, and this server allows none: nothing can be downloaded.{{end}}
 - Commands do not run as root, and cannot become root.
 - A non-zero exit_code is a result, not a tool failure: read stderr. A tool failure names a code and a hint.`
 
@@ -54,14 +54,15 @@ func NewServer(m *manager.Manager, version string, log *slog.Logger) *server.MCP
 }
 
 func newServer(m core, version string, log *slog.Logger) *server.MCPServer {
+	f := facts{m.Config()}
 	s := server.NewMCPServer("mcp-sandbox", version,
 		server.WithTitle("Sandboxes"),
-		server.WithInstructions(instructions),
+		server.WithInstructions(f.render(instructions)),
 		server.WithToolCapabilities(false), // the list never changes
 	)
 	d := &door{core: m, log: log}
 	for _, t := range all {
-		s.AddTool(t.Tool, d.handler(t))
+		s.AddTool(t.rendered(f), d.handler(t))
 	}
 	return s
 }
