@@ -10,7 +10,7 @@ import (
 
 // List describes the sandboxes of an owner, oldest first.
 func (m *Manager) List(_ context.Context, o Owner, p schemas.Page) (schemas.SandboxList, error) {
-	w, err := checkPage(p, defaultPage, maxPage)
+	w, err := checkPage(p, sandboxPages, defaultPage, maxPage)
 	if err != nil {
 		return schemas.SandboxList{}, err
 	}

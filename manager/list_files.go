@@ -19,7 +19,7 @@ func (m *Manager) ListFiles(ctx context.Context, o Owner, id schemas.SandboxID, 
 	if err != nil {
 		return schemas.FileList{}, err
 	}
-	w, err := checkPage(p, defaultFilePage, maxFilePage)
+	w, err := checkPage(p, filePages, defaultFilePage, maxFilePage)
 	if err != nil {
 		return schemas.FileList{}, err
 	}
@@ -41,7 +41,7 @@ func fileList(path string, files []File, more bool) schemas.FileList {
 		list.Entries = append(list.Entries, fileInfo(f))
 	}
 	if more && len(files) > 0 {
-		list.NextCursor = cursor(files[len(files)-1].Name)
+		list.NextCursor = filePages.cursor(files[len(files)-1].Name)
 	}
 	return list
 }

@@ -14,7 +14,7 @@ func (m *Manager) ListSnapshots(_ context.Context, o Owner, sandbox schemas.Sand
 			return schemas.SnapshotList{}, invalid("sandbox_id is %.64q: %v", string(sandbox), err)
 		}
 	}
-	w, err := checkPage(p, defaultPage, maxPage)
+	w, err := checkPage(p, snapshotPages, defaultPage, maxPage)
 	if err != nil {
 		return schemas.SnapshotList{}, err
 	}
