@@ -251,6 +251,41 @@ func TestJ4WorkspaceIsGone(t *testing.T) {
 	}
 }
 
+// Before the first round of the reconciler a sandbox is shown as its record has
+// it; what the backend says comes after, also when a timeout is set.
+func TestStatusRightAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t)
+		id := s.create().ID
+		s.Close()
+		m, err := manager.New(s.cfg, s.fake)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		status := func() schemas.Status {
+			l, err := m.List(t.Context(), owner, schemas.Page{})
+			if err != nil || len(l.Sandboxes) != 1 {
+				t.Fatalf("%+v, %v", l, err)
+			}
+			return l.Sandboxes[0].Status
+		}
+		if got := status(); got != schemas.StatusRunning {
+			t.Errorf("right after the restart it is %s", got)
+		}
+		s.fake.StopContainer(containerOf(id))
+		if b, err := m.SetTimeout(t.Context(), owner, id, schemas.SetTimeoutRequest{TimeoutSeconds: 900}); err != nil || b.Status != schemas.StatusStopped {
+			t.Errorf("with a new timeout it is %s, %v", b.Status, err)
+		}
+		s.fake.StopContainer(containerOf(id))
+		m.Start()
+		synctest.Wait()
+		if got := status(); got != schemas.StatusStopped {
+			t.Errorf("after a look it is %s", got)
+		}
+	})
+}
+
 // The sweep looks at what nobody is connected to.
 func TestStatusBySweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -39,11 +39,15 @@ func (m *Manager) all() []*sandbox {
 }
 
 // adopt takes in a sandbox that an earlier server made, with its slot, also
-// when there are more than MaxSandboxes by now. Its timer starts with Start.
+// when there are more than MaxSandboxes by now. Its timer starts with Start. A
+// sandbox is thought to run, as it most likely does, until the backend says
+// otherwise.
 func (m *Manager) adopt(r record) {
+	s := newSandbox(r)
+	s.status = schemas.StatusRunning
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.sandboxes[r.ID] = newSandbox(r)
+	m.sandboxes[r.ID] = s
 	m.slots++
 }
 

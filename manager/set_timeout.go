@@ -39,6 +39,7 @@ func (m *Manager) SetTimeout(ctx context.Context, o Owner, id schemas.SandboxID,
 // harm to the caller: whoever opens the guest next tells it, and a container
 // that stops by its old deadline is started again by its next use.
 func (m *Manager) tellNewDeadline(ctx context.Context, s *sandbox) {
+	m.refresh(ctx, s)
 	if s.view().Status != schemas.StatusRunning {
 		return
 	}
