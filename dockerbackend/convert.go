@@ -99,8 +99,8 @@ func hostConfig(s site, ref manager.Ref, spec manager.Spec, image manager.Image,
 		NetworkMode:  networkMode(s, spec),
 
 		Mounts:  []mount.Mount{workspaceMount(s, ref, fresh)},
-		Tmpfs:   tmpfs(s, image.Volumes),
-		ShmSize: shmSize,
+		Tmpfs:   tmpfs(s, spec, image.Volumes),
+		ShmSize: min(shmSize, spec.MemoryMB<<20/8), // see tmpfs
 
 		LogConfig:     container.LogConfig{Type: "none"},
 		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyDisabled},
@@ -154,14 +154,18 @@ func workspaceMount(s site, ref manager.Ref, fresh bool) mount.Mount {
 // tmpfs are the mounts in memory: /tmp, and an empty, read-only one over each
 // path that the image declares as VOLUME, where Docker would otherwise make an
 // anonymous, writable volume. "exec" is said because noexec is the default.
-func tmpfs(s site, volumes []string) map[string]string {
+//
+// What lies in /tmp counts as the sandbox's memory, and the OOM killer cannot
+// free it. So it gets at most half of that: a full /tmp must leave room for the
+// command that empties it.
+func tmpfs(s site, spec manager.Spec, volumes []string) map[string]string {
 	mounts := map[string]string{}
 	for _, v := range volumes {
 		if v = volumePath(v); v != protocol.Workspace {
 			mounts[v] = "ro,noexec,nosuid,nodev,size=4k,mode=0555"
 		}
 	}
-	mounts["/tmp"] = fmt.Sprintf("rw,exec,nosuid,nodev,size=%dm,mode=1777", s.tmpMB)
+	mounts["/tmp"] = fmt.Sprintf("rw,exec,nosuid,nodev,size=%dm,mode=1777", min(s.tmpMB, spec.MemoryMB/2))
 	return mounts
 }
 

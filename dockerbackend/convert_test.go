@@ -21,7 +21,7 @@ func TestConvert(t *testing.T) {
 	odd := manager.Image{ID: "sha256:4567", Env: []string{"A=b=c", "EMPTY=", "NONE"}, Volumes: []string{"/data", "cache/", "/var/lib/../lib/x", "/workspace/", "/tmp"}}
 	spec := manager.Spec{Image: "python:3.12-slim", CPUs: 1, MemoryMB: 512, PidsLimit: 256, ReadOnlyRootfs: true, Env: map[string]string{"SECRET": "never in the container's settings"}}
 	network, open := spec, spec
-	network.Network, network.CPUs = true, 0.5
+	network.Network, network.CPUs, network.MemoryMB = true, 0.5, 64
 	open.ReadOnlyRootfs, open.CPUs = false, 4
 	for _, c := range []struct {
 		name  string
@@ -32,7 +32,7 @@ func TestConvert(t *testing.T) {
 	}{
 		{"default", plain, spec, image, true},
 		{"again-on-its-volume", plain, spec, image, false},
-		{"network", plain, network, image, true},
+		{"network-small", plain, network, image, true},
 		{"odd-image-writable-gvisor", gvisor, open, odd, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -65,7 +65,7 @@ func checkInspect(t *testing.T, c container.InspectResponse) {
 		"memory":          h.Memory == 64<<20 && h.MemorySwap == h.Memory && swappiness <= 0,
 		"cpus":            h.NanoCPUs == 1e9,
 		"processes":       h.PidsLimit != nil && *h.PidsLimit == 32+guestThreads,
-		"shm":             h.ShmSize == shmSize,
+		"shm":             h.ShmSize == 64<<20/8, // a share of the memory limit
 		"logs":            h.LogConfig.Type == "none" && c.LogPath == "",
 		"restart":         h.RestartPolicy.Name == "no" && !h.AutoRemove,
 		"devices":         len(h.Devices) == 0 && len(h.DeviceRequests) == 0 && len(h.DeviceCgroupRules) == 0,
@@ -75,6 +75,25 @@ func checkInspect(t *testing.T, c container.InspectResponse) {
 	} {
 		if !ok {
 			t.Errorf("%s: not as it should be", what)
+		}
+	}
+}
+
+// L8: a full /tmp and /dev/shm, which are memory, leave room for the commands
+// that empty them, however small the sandbox is.
+func TestL8FullTmpLeavesRoom(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.TmpSizeMB = 256 })
+	for _, memory := range []int64{32, 64, 256} {
+		s := spec(busybox)
+		s.MemoryMB = memory
+		box := r.create(s)
+		for _, file := range []string{"/dev/shm/x", "/tmp/x"} {
+			if _, exit := box.run("/bin/dd", "if=/dev/zero", "of="+file, "bs=64k"); exit.Code == 0 || exit.OOMKilled {
+				t.Errorf("%d MiB: filling %s ended with %+v", memory, file, exit)
+			}
+		}
+		if out := box.sh("ls / >/dev/null && rm /tmp/x /dev/shm/x && echo ok"); out != "ok\n" {
+			t.Errorf("%d MiB: afterwards a command printed %q", memory, out)
 		}
 	}
 }

@@ -31,7 +31,7 @@ type settings struct {
 	MaxMemoryMB           int64   `name:"max-memory-mb" group:"limits" placeholder:"MIB" default:"4096" min:"16" max:"16777216" help:"Most memory of one sandbox."`
 	DefaultPidsLimit      int64   `group:"limits" placeholder:"N" default:"256" min:"32" max:"4194304" help:"Processes and threads of a sandbox that asks for none."`
 	MaxPidsLimit          int64   `group:"limits" placeholder:"N" default:"4096" min:"32" max:"4194304" help:"Most processes and threads of one sandbox."`
-	TmpSizeMB             int64   `name:"tmp-size-mb" group:"limits" placeholder:"MIB" default:"256" min:"1" max:"1048576" help:"Size of /tmp in a sandbox."`
+	TmpSizeMB             int64   `name:"tmp-size-mb" group:"limits" placeholder:"MIB" default:"256" min:"1" max:"1048576" help:"Size of /tmp in a sandbox; at most half of its memory."`
 
 	DefaultExecTimeoutSeconds float64 `group:"calls" placeholder:"SECONDS" default:"60" min:"0.001" max:"31536000" help:"Time limit of a command that asks for none."`
 	MaxExecTimeoutSeconds     float64 `group:"calls" placeholder:"SECONDS" default:"3600" min:"0.001" max:"31536000" help:"Longest time limit of a command."`
