@@ -198,6 +198,22 @@ func TestDockerL2L3OutOfMemory(t *testing.T) {
 	}
 }
 
+// L3: nor does one that dies by its own hand some time after another lost a
+// process.
+func TestDockerL3BesideAnother(t *testing.T) {
+	m := newContainer(t, "--pids-limit", "64", "--memory", "64m", "--memory-swap", "64m")
+	c := m.dialContainer()
+	bystander := make(chan outcome)
+	go func() { bystander <- m.sh(c, "sleep 1.5; kill -9 $$") }()
+	eventually(t, 5*time.Second, "an OOM kill", func() (any, bool) {
+		o := m.run(c, command{argv: []string{"tail", "/dev/zero"}})
+		return o.ExecResult, o.OOMKilled
+	})
+	if o := <-bystander; o.OOMKilled || o.ExitCode != 137 {
+		t.Errorf("the other: %+v", o.ExecResult)
+	}
+}
+
 // A server that is killed and attaches again, floods under way.
 func TestDockerReattach(t *testing.T) {
 	m := newContainer(t, "--pids-limit", "64", "--memory", "64m", "--memory-swap", "64m")

@@ -26,7 +26,8 @@ func (g *guest) exec(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer g.execs.release()
 
-	e := &execution{guest: g, params: params, out: newFrameWriter(w), began: time.Now(), kills: g.oom.kills()}
+	e := &execution{guest: g, params: params, out: newFrameWriter(w), began: time.Now()}
+	e.kills, _ = g.oom.look()
 	defer e.out.close()
 	result, err := e.run(r)
 	if err != nil {
@@ -50,6 +51,7 @@ type execution struct {
 	process        *process
 	stdout, stderr *outlet
 	timedOut       bool
+	oomKilled      bool
 }
 
 func (e *execution) run(r *http.Request) (result protocol.ExecResult, err error) {
@@ -122,21 +124,37 @@ func (e *execution) wait(ctx context.Context) error {
 		defer timer.Stop()
 		timeout = timer.C
 	}
-	select {
-	case <-e.process.ended:
-		if timeout != nil {
-			e.guest.leftovers.add(e.process, e.began.Add(e.params.Timeout))
-		}
-		return nil
-	case <-timeout:
-		if e.timedOut = !e.process.hasEnded(); e.timedOut {
+	look := time.NewTicker(oomLook)
+	defer look.Stop()
+	for {
+		select {
+		case <-e.process.ended:
+			e.leaderEnded()
+			return nil
+		case <-look.C:
+			e.guest.oom.look()
+		case <-timeout:
+			if e.process.hasEnded() {
+				timeout = nil
+				continue
+			}
+			e.timedOut = true
 			e.kill()
+			return nil
+		case <-ctx.Done():
+			e.kill()
+			return ctx.Err()
 		}
-		return nil
-	case <-ctx.Done():
-		e.kill()
-		return ctx.Err()
 	}
+}
+
+// leaderEnded notes what must be noted at once when the command has ended.
+func (e *execution) leaderEnded() {
+	if e.params.Timeout > 0 {
+		e.guest.leftovers.add(e.process, e.began.Add(e.params.Timeout))
+	}
+	code, _ := e.status()
+	e.oomKilled = e.guest.oom.blames(e.kills, e.process, code)
 }
 
 // kill ends the command and all it started, and waits a little for its status.
@@ -170,7 +188,7 @@ func (e *execution) drain() (result protocol.ExecResult, err error) {
 		Duration:    time.Since(e.began),
 	}
 	result.ExitCode, result.Signal = e.status()
-	result.OOMKilled = e.guest.oom.blames(e.kills, e.process, result.ExitCode, e.timedOut)
+	result.OOMKilled = e.oomKilled
 	return result, err
 }
 

@@ -242,6 +242,22 @@ func TestWorkdirMustExist(t *testing.T) {
 	m.run(c, command{argv: []string{"pwd"}, dir: "/usr"}).expect(t, 0, "/usr\n", "")
 }
 
+// F16: what the guest may enter and a command may not is taken by where its text
+// leads, or refused; it is not the program's fault.
+func TestF16WorkdirOfTheGuest(t *testing.T) {
+	m, c := newGuest(t)
+	m.run(c, command{argv: []string{"pwd"}, dir: "/proc/1/root"}).expect(t, 0, "/\n", "")
+	check(t, os.Symlink("/proc/self/cwd", m.file("link")))
+	if o, err := m.try(t.Context(), c, command{argv: []string{"pwd"}, dir: m.file("link")}); err != nil || o.ExitCode != 0 {
+		t.Errorf("through a link: %+v, %v", o, err)
+	}
+	for _, dir := range []string{"/proc/self/fd/0", "/proc/1/fd/7", "/proc/1/exe"} {
+		if _, err := m.try(t.Context(), c, command{argv: []string{"true"}, dir: dir}); !hasCode(err, protocol.ErrInvalid) {
+			t.Errorf("in %s: got %v", dir, err)
+		}
+	}
+}
+
 func TestPathAndEnvironmentAreTheCallers(t *testing.T) {
 	m, c := newGuest(t)
 	check(t, os.WriteFile(m.file("tool"), []byte("#!/bin/sh\necho tool $X\n"), 0o755))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -215,6 +216,19 @@ func TestL4BombOfAnEndedCommand(t *testing.T) {
 	for range 20 { // whether it finds the limit used up is a matter of luck
 		m.run(c, command{argv: []string{"echo", "ok"}}).expect(t, 0, "ok\n", "")
 	}
+}
+
+// L4: it need not wait for that when the bomb has most of the processes, as here
+// where the command was given a minute.
+func TestL4BombOfAnEndedCommandGoesAtOnce(t *testing.T) {
+	m, c := newGuest(t)
+	m.limitProcesses(100)
+	m.run(c, command{sh: "echo 'while :; do setsid sh bomb & done' > bomb; sh bomb >/dev/null 2>&1 &", timeout: time.Minute})
+	eventually(t, 10*time.Second, "the bomb to be over", func() (any, bool) {
+		o, err := m.try(t.Context(), c, command{argv: []string{"sh", "-c", "set -- /proc/[0-9]*; echo $#"}})
+		n, _ := strconv.Atoi(strings.TrimSpace(o.stdout))
+		return fmt.Sprintf("%+v %v", o, err), err == nil && o.ExitCode == 0 && n < 10
+	})
 }
 
 // limitProcesses puts the guest into cgroups of its own, as a container has

@@ -9,7 +9,8 @@ import (
 // left running. That may go on as long as it likes (a server in the background
 // is meant to), unless it is a fork bomb, whose command ends at once: then
 // nothing could ever be started again. So when the process limit is used up,
-// the timeout that the command was given counts after all.
+// the timeout that the command was given counts after all, and those that are
+// more than half of all processes go at once.
 type leftovers struct {
 	mu    sync.Mutex
 	until map[uint64]time.Time // timeout, by mark
@@ -35,14 +36,19 @@ func (l *leftovers) add(p *process, timeout time.Time) {
 	l.until[p.mark] = timeout
 }
 
-// worst is the mark with the most processes whose time is up, if those are a
-// stampede.
+// worst is the mark with the most processes whose time is up, or that are most
+// of all, if those are a stampede.
 func (l *leftovers) worst(now time.Time) (worst uint64, found bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	most := stampede - 1
-	for mark, n := range marksInUse() {
-		if until, ok := l.until[mark]; ok && now.After(until) && n > most {
+	most, total := stampede-1, 0
+	used := marksInUse()
+	for _, n := range used {
+		total += n
+	}
+	for mark, n := range used {
+		until, left := l.until[mark]
+		if left && n > most && (now.After(until) || 2*n > total) {
 			worst, most, found = mark, n, true
 		}
 	}

@@ -3,6 +3,7 @@ package guest
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -29,9 +30,6 @@ func (e *notRun) Error() string { return e.message }
 // lookup finds the program for name as execvp would, relative to dir, with the
 // PATH in env.
 func lookup(name, dir string, env []string) (string, error) {
-	if err := checkDir(dir); err != nil {
-		return "", err
-	}
 	if strings.Contains(name, "/") {
 		path := within(dir, name)
 		return path, executable(name, path)
@@ -51,7 +49,25 @@ func lookup(name, dir string, env []string) (string, error) {
 	return "", failure
 }
 
-func checkDir(dir string) error {
+// workdir finds the directory that path leads to by the text of its links.
+// Following them as the kernel does would take the guest through some that a
+// command may not use, those of /proc that are the guest's own.
+func workdir(path string) (string, error) {
+	dir, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		err = enterable(dir)
+	}
+	if err != nil {
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			err = at.Err
+		}
+		return "", &protocol.Error{Code: protocol.ErrInvalid, Message: fmt.Sprintf("workdir %s: %v", path, err)}
+	}
+	return dir, nil
+}
+
+func enterable(dir string) error {
 	var st unix.Stat_t
 	err := unix.Stat(dir, &st)
 	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
@@ -60,10 +76,7 @@ func checkDir(dir string) error {
 	if err == nil {
 		err = unix.Access(dir, unix.X_OK)
 	}
-	if err != nil {
-		return &protocol.Error{Code: protocol.ErrInvalid, Message: fmt.Sprintf("workdir %s: %v", dir, err)}
-	}
-	return nil
+	return err
 }
 
 // executable says what would keep path from being run, in a shell's words.

@@ -3,6 +3,8 @@ package guest
 import (
 	"bytes"
 	"strconv"
+	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,6 +14,23 @@ import (
 type oomMeter struct {
 	fd    int
 	limit int64 // memory of the sandbox in bytes; 0 if unlimited or unknown
+
+	mu    sync.Mutex
+	count int64
+	rose  time.Time // when count was first seen to be what it is
+}
+
+// oomLook is how often the count is looked at while commands run.
+const oomLook = 200 * time.Millisecond
+
+// look is the count of kills, and when it last rose.
+func (m *oomMeter) look() (kills int64, rose time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := m.kills(); n > m.count {
+		m.count, m.rose = n, time.Now()
+	}
+	return m.count, m.rose
 }
 
 var oomFiles = []struct{ events, limit string }{
@@ -63,16 +82,20 @@ func (m *oomMeter) kills() (n int64) {
 // kernel says only how often it killed in the whole sandbox, so besides a kill
 // during the run there must be a sign that it hit this command:
 //
-//   - its leader died of a SIGKILL that was not the guest's, or
-//   - it exited with 137, as a shell does whose last command was killed, or
-//   - it, or a descendant it waited for, once held half of the sandbox's memory.
+//   - right after the kill its leader died of a SIGKILL that was not the
+//     guest's, or exited with 137, as a shell does whose last command was killed;
+//   - or it, or a descendant it waited for, once held half of the sandbox's
+//     memory.
 //
-// A command that runs beside one that is killed can be blamed wrongly, and one
-// that loses a small process and hides the status goes unblamed.
-func (m *oomMeter) blames(killsBefore int64, p *process, code int, timedOut bool) bool {
-	if timedOut || m.kills() <= killsBefore {
+// It is called when the leader has ended. A command that ends by SIGKILL in the
+// same moment as another one loses a process can be blamed wrongly, and one that
+// loses a small process and hides the status goes unblamed.
+func (m *oomMeter) blames(killsBefore int64, p *process, code int) bool {
+	kills, rose := m.look()
+	if kills <= killsBefore {
 		return false
 	}
 	peak := p.usage.Maxrss << 10 // KiB
-	return code == 128+int(unix.SIGKILL) || m.limit > 0 && peak >= m.limit/2
+	justNow := time.Since(rose) < 2*oomLook
+	return justNow && code == 128+int(unix.SIGKILL) || m.limit > 0 && peak >= m.limit/2
 }

@@ -65,7 +65,11 @@ func (s *spawner) serve() {
 }
 
 func (s *spawner) launch(l *launch) (*process, error) {
-	path, err := lookup(l.argv[0], l.dir, l.env)
+	dir, err := workdir(l.dir)
+	if err != nil {
+		return nil, err
+	}
+	path, err := lookup(l.argv[0], dir, l.env)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +78,7 @@ func (s *spawner) launch(l *launch) (*process, error) {
 		defer s.adjust.raise()()
 		defer s.mark(mark)()
 		return syscall.ForkExec(path, l.argv, &syscall.ProcAttr{
-			Dir:   l.dir,
+			Dir:   dir,
 			Env:   s.marks.environment(l.env, mark),
 			Files: []uintptr{uintptr(l.files[0]), uintptr(l.files[1]), uintptr(l.files[2])},
 			Sys:   &syscall.SysProcAttr{Setsid: true},

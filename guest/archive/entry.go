@@ -103,7 +103,7 @@ func (x *extractor) file(t target, hdr *tar.Header) error {
 		return err
 	}
 	defer unix.Close(fd)
-	if err := x.copy(fd); err != nil {
+	if err := x.copy(fd, hdr.Size); err != nil {
 		return err
 	}
 	if err := setXattrs(fd, hdr); err != nil {
@@ -117,15 +117,17 @@ func (x *extractor) file(t target, hdr *tar.Header) error {
 
 func mode(hdr *tar.Header) uint32 { return uint32(hdr.Mode) & 0o1777 }
 
-// copy writes the content of the current entry.
-func (x *extractor) copy(fd int) error {
+// copy writes the content of the current entry. Stretches of zeros become
+// holes: a tar does not tell which were ones, and one file of nothing much must
+// not fill the disk of every fork.
+func (x *extractor) copy(fd int, size int64) error {
 	for {
 		n, err := x.tar.Read(x.buf)
-		if err := writeAll(fd, x.buf[:n]); err != nil {
+		if err := writeSparse(fd, x.buf[:n]); err != nil {
 			return err
 		}
 		if err == io.EOF {
-			return nil
+			return unix.Ftruncate(fd, size) // it may end in a hole
 		}
 		if err != nil {
 			return x.broken(err)

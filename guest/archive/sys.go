@@ -3,6 +3,8 @@
 package archive
 
 import (
+	"bytes"
+	"io"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -55,6 +57,39 @@ func readlink(dir int, name string) (string, error) {
 	buf := make([]byte, 4096)
 	n, err := unix.Readlinkat(dir, name, buf)
 	return string(buf[:max(n, 0)]), err
+}
+
+// holeSize is the least stretch of zeros that is left out: a page, below which a
+// filesystem saves nothing.
+const holeSize = 4 << 10
+
+var zeroBytes [holeSize]byte
+
+// writeSparse writes p at fd's position and skips whole pages of zeros.
+func writeSparse(fd int, p []byte) error {
+	for len(p) > 0 {
+		data, hole := 0, 0
+		for data < len(p) && !zeroPage(p[data:]) {
+			data = min(data+holeSize, len(p))
+		}
+		for data+hole < len(p) && zeroPage(p[data+hole:]) {
+			hole += holeSize
+		}
+		if err := writeAll(fd, p[:data]); err != nil {
+			return err
+		}
+		if hole > 0 {
+			if _, err := unix.Seek(fd, int64(hole), io.SeekCurrent); err != nil {
+				return err
+			}
+		}
+		p = p[data+hole:]
+	}
+	return nil
+}
+
+func zeroPage(p []byte) bool {
+	return len(p) >= holeSize && bytes.Equal(p[:holeSize], zeroBytes[:])
 }
 
 func writeAll(fd int, p []byte) error {
