@@ -56,7 +56,7 @@ func (f *Files) openReadable(op, clean string) (*os.File, error) {
 	defer at.close()
 	fd, err := openat(at.dir, at.name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err == unix.ENOTDIR {
-		return nil, refuse(protocol.ErrWrongType, op, clean, "not a directory; read it, or stat it")
+		return nil, refuse(protocol.ErrWrongType, op, clean, "not a directory; read it, or list the directory it is in")
 	}
 	if err != nil {
 		return nil, Fail(op, clean, err)

@@ -198,3 +198,14 @@ func TestE6ListingOfManyEntries(t *testing.T) {
 	}
 	must(t, w.Delete(context.Background(), protocol.DeleteParams{Path: []byte("/workspace/f000001")}))
 }
+
+// What is said of a file that was to be listed names what callers can do.
+func TestListOfAFileSaysWhatToDo(t *testing.T) {
+	w := newWorld(t)
+	w.mustPut("/workspace/f", "x")
+	_, err := w.ls("/workspace/f")
+	wantCode(t, err, protocol.ErrWrongType)
+	if text := err.Error(); !strings.Contains(text, "not a directory; read it, or list the directory it is in") {
+		t.Errorf("it says %q", text)
+	}
+}
