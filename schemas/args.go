@@ -82,7 +82,7 @@ type WriteFileArgs struct {
 	Path          string  `json:"path" jsonschema_description:"File to write: absolute within /workspace, or relative to it. Missing directories are made."`
 	Content       *string `json:"content,omitempty" jsonschema_description:"The file's whole new text. Give this or content_base64."`
 	ContentBase64 *string `json:"content_base64,omitempty" jsonschema_description:"The file's whole new content in base64, for binary files."`
-	Mode          string  `json:"mode,omitempty" jsonschema:"pattern=^[0-7]{3\\,4}$" jsonschema_description:"Permission bits in octal, as 755. By default an existing file keeps its own and a new one gets 644."`
+	Mode          string  `json:"mode,omitempty" jsonschema:"pattern=^0?[0-7]{1\\,3}$" jsonschema_description:"Permission bits in octal, as 755. By default an existing file keeps its own and a new one gets 644."`
 }
 
 // EditFileArgs of edit_file.

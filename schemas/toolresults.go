@@ -13,6 +13,7 @@ type FileContent struct {
 	TotalLines *int64   `json:"total_lines" jsonschema_description:"Lines in the whole file, where that was cheap to count."`
 	NextOffset *int64   `json:"next_offset" jsonschema_description:"Pass as offset to go on; absent at the end of the file."`
 	CutLine    bool     `json:"cut_line,omitempty" jsonschema_description:"Whether the last line is longer than a page and was cut."`
+	CutAt      int64    `json:"cut_at,omitempty" jsonschema_description:"How many characters of a cut line are in the content."`
 	Truncated  bool     `json:"truncated" jsonschema_description:"Whether the file goes on after the content, or a line was cut."`
 }
 

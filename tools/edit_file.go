@@ -39,7 +39,7 @@ func runEdit(ctx context.Context, c *call, in schemas.EditFileArgs) (schemas.Edi
 	}
 	f, err := c.WriteFile(ctx, c.owner, in.SandboxID, in.Path, "", bytes.NewReader(after))
 	return schemas.Edited{File: f, Replacements: n},
-		fmt.Sprintf("replaced %d in %s, now %d bytes", n, f.Path, f.Size), err
+		fmt.Sprintf("replaced %d in %s, now %s", n, f.Path, bytesOf(f.Size)), err
 }
 
 func (c *call) editKey(in schemas.EditFileArgs) string {
@@ -52,12 +52,12 @@ func (c *call) editKey(in schemas.EditFileArgs) string {
 
 // readWhole reads a file of at most MaxFileBytes.
 func (c *call) readWhole(ctx context.Context, id schemas.SandboxID, path string) ([]byte, error) {
-	f, r, err := c.ReadFile(ctx, c.owner, id, path, 0, -1)
+	most := c.Config().MaxFileBytes
+	f, r, err := c.ReadFile(ctx, c.owner, id, path, 0, most+1)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	most := c.Config().MaxFileBytes
 	b, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(b)) > most {
 		err = tooLarge(f, most)

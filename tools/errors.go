@@ -13,10 +13,11 @@ import (
 )
 
 // advice says what a model can do about a failure that brings no hint of its own.
+// What is forbidden or not found and has none is a file. The message of an invalid
+// request says it all.
 var advice = map[schemas.Code]string{
-	schemas.CodeInvalidRequest:      "Correct the arguments and call again.",
-	schemas.CodeForbidden:           "This server does not allow it. Do without, or ask the user.",
-	schemas.CodeNotFound:            "Check the ID or path. A sandbox that is not listed by sandbox_list has expired or was destroyed; make a new one with sandbox_create, or with fork from a snapshot.",
+	schemas.CodeForbidden:           "Commands and file tools act as an ordinary user: exec with ls -ld shows owner and mode, and chmod changes the mode of files of your own.",
+	schemas.CodeNotFound:            "list_files shows what is there.",
 	schemas.CodeConflict:            "Wait until the other operation has ended, then call again.",
 	schemas.CodeSandboxGone:         "The sandbox went away during the call. See sandbox_list; make a new one with sandbox_create, or with fork from a snapshot.",
 	schemas.CodePayloadTooLarge:     "Work on it inside the sandbox with exec, in smaller parts.",

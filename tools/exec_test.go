@@ -83,8 +83,40 @@ func TestN12FailedCallsAreErrorsWithCodeAndHint(t *testing.T) {
 		{"fork", args{"sandbox_id": id, "count": 21}, "invalid_request: count: must be from 1 to 20, got 21"},
 	} {
 		r := b.call(c.tool, c.args)
-		if text := r.text(); !r.IsError || !strings.HasPrefix(text, c.want) || !strings.Contains(text, "\nHint: ") {
+		text := r.text()
+		if !r.IsError || !strings.HasPrefix(text, c.want) || strings.HasPrefix(c.want, "not_found") && !strings.Contains(text, "\nHint: ") {
 			t.Errorf("%s %v: got %q, want %q and a hint", c.tool, c.args, text, c.want)
+		}
+		if strings.Contains(text, "Correct the arguments") {
+			t.Errorf("%s %v: an empty hint: %q", c.tool, c.args, text)
+		}
+	}
+}
+
+// A hint fits what failed.
+func TestHintsFit(t *testing.T) {
+	b := newBench(t)
+	id := b.create()
+	b.call("write_file", args{"sandbox_id": id, "path": "f", "content": "x"})
+	b.call("write_file", args{"sandbox_id": id, "path": "closed", "content": "x", "mode": "0"})
+	for _, c := range []struct {
+		tool          string
+		args          args
+		has, hasNever string
+	}{
+		{"read_file", args{"path": "nowhere"}, "not_found: /workspace/nowhere: no such file or directory\nHint: list_files shows what is there.", "sandbox_"},
+		{"edit_file", args{"path": "nowhere", "old_text": "a", "new_text": "b"}, "list_files shows", "sandbox_"},
+		{"list_files", args{"path": "nowhere"}, "list_files shows", "sandbox_"},
+		{"read_file", args{"path": "f", "sandbox_id": "sb_0000000000000000"}, "List sandboxes", "list_files"},
+		{"rollback", args{"snapshot_id": "snap_0000000000000000"}, "List snapshots", "list_files"},
+		{"read_file", args{"path": "closed"}, "forbidden: ", "does not allow"},
+		{"list_files", args{"path": "f"}, "invalid_request: ", "Hint"},
+	} {
+		if c.args["sandbox_id"] == nil {
+			c.args["sandbox_id"] = id
+		}
+		if text := b.call(c.tool, c.args).text(); !strings.Contains(text, c.has) || strings.Contains(text, c.hasNever) {
+			t.Errorf("%s %v: got %q", c.tool, c.args, text)
 		}
 	}
 }

@@ -16,16 +16,21 @@ type hugeFile struct{ core }
 
 func (hugeFile) Config() manager.Config { return manager.Config{MaxFileBytes: 1000} }
 
-func (hugeFile) ReadFile(context.Context, manager.Owner, schemas.SandboxID, string, int64, int64) (schemas.FileInfo, io.ReadCloser, error) {
+func (hugeFile) ReadFile(_ context.Context, _ manager.Owner, _ schemas.SandboxID, _ string, _, length int64) (schemas.FileInfo, io.ReadCloser, error) {
+	if length < 0 || length > 1001 {
+		return schemas.FileInfo{}, nil, fmt.Errorf("%d bytes were asked for", length)
+	}
 	f := schemas.FileInfo{Path: "/workspace/big", Size: 20 << 30}
-	return f, io.NopCloser(io.LimitReader(endless{}, 5000)), nil
+	return f, io.NopCloser(io.LimitReader(&endless{}, length)), nil
 }
 
-type endless struct{}
+// endless is lines of ten bytes.
+type endless struct{ at int }
 
-func (endless) Read(p []byte) (int, error) {
+func (e *endless) Read(p []byte) (int, error) {
 	for i := range p {
-		p[i] = 'a'
+		p[i] = "012345678\n"[e.at%10]
+		e.at++
 	}
 	return len(p), nil
 }

@@ -3,9 +3,11 @@ package tools
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"image"
 	"image/png"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -51,7 +53,7 @@ func TestD6FilesAreReadAsTheyAre(t *testing.T) {
 		}
 	}
 	for content, want := range map[string]string{
-		"":                 "/workspace/d/f: 0 bytes of 0\n",
+		"":                 "/workspace/d/f: empty file",
 		"\ufeffhi\n":       "/workspace/d/f: 6 bytes, lines 1 to 1 of 1\n\ufeffhi\n",
 		"a\r\nb\r\n\r\nno": "/workspace/d/f: 10 bytes, lines 1 to 4 of 4\na\r\nb\r\n\r\nno",
 	} {
@@ -113,18 +115,111 @@ func TestImageIsAnImage(t *testing.T) {
 	}
 }
 
-func TestE5HugeFileIsRefusedUnread(t *testing.T) {
+// A file over the limit is paged as far as the limit, and never read further.
+func TestE5HugeFileIsReadInPart(t *testing.T) {
 	b := newBench(t)
 	b.srv = newServer(hugeFile{}, "test", quiet())
-	for _, tool := range []string{"read_file", "edit_file"} {
-		a := args{"sandbox_id": "sb_0123456789abcdef", "path": "big"}
-		if tool == "edit_file" {
-			a["old_text"], a["new_text"] = "a", "b"
+	a := args{"sandbox_id": "sb_0123456789abcdef", "path": "big"}
+	var p schemas.FileContent
+	a["limit"] = 10
+	b.call("read_file", a).into(t, &p)
+	if p.Content != strings.Repeat("012345678\n", 10) || *p.NextOffset != 10 || p.TotalLines != nil || !p.Truncated {
+		t.Errorf("got %+v", p)
+	}
+	for _, offset := range []int{95, 99, 100, 1 << 30} {
+		a["offset"] = offset
+		r := b.call("read_file", a)
+		want := fmt.Sprintf("payload_too_large: the page at offset %d goes beyond the first 1000 bytes of /workspace/big, which has %d; no more can be paged through\nHint: Use exec: sed -n '%d,", offset, 20<<30, offset+1)
+		if text := r.text(); !r.IsError || !strings.HasPrefix(text, want) {
+			t.Errorf("at %d: %q", offset, text)
 		}
-		r := b.call(tool, a)
-		if text := r.text(); !r.IsError || !strings.HasPrefix(text, "payload_too_large: /workspace/big has ") || !strings.Contains(text, "the limit is 1000") {
-			t.Errorf("%s: %q", tool, text)
+	}
+	r := b.call("edit_file", args{"sandbox_id": "sb_0123456789abcdef", "path": "big", "old_text": "a", "new_text": "b"})
+	if text := r.text(); !r.IsError || !strings.HasPrefix(text, "payload_too_large: /workspace/big has ") || !strings.Contains(text, "the limit is 1000\nHint: Work on it inside the sandbox with exec") {
+		t.Errorf("edit_file: %q", text)
+	}
+}
+
+// The same on a real manager, which refuses to hand out such a file whole.
+func TestBigFileOnAManager(t *testing.T) {
+	b := newBench(t)
+	id := b.create()
+	b.sh(id, "yes 123456789 | head -c 60000000 > big")
+	var p schemas.FileContent
+	b.call("read_file", args{"sandbox_id": id, "path": "big", "offset": 0, "limit": 10}).into(t, &p)
+	if p.Content != strings.Repeat("123456789\n", 10) || *p.NextOffset != 10 || p.SizeBytes != 60_000_000 {
+		t.Errorf("got %+v", p)
+	}
+	b.call("read_file", args{"sandbox_id": id, "path": "big", "offset": 5_000_000, "limit": 1}).into(t, &p)
+	if p.Content != "123456789\n" || *p.NextOffset != 5_000_001 {
+		t.Errorf("got %+v", p)
+	}
+	if text := b.call("edit_file", args{"sandbox_id": id, "path": "big", "old_text": "a", "new_text": "b"}).text(); !strings.Contains(text, "with exec") {
+		t.Errorf("edit_file: %q", text)
+	}
+}
+
+func TestReadPastTheEnd(t *testing.T) {
+	b := newBench(t)
+	id := b.create()
+	b.call("write_file", args{"sandbox_id": id, "path": "f", "content": "a\nb\nc\n"})
+	b.call("write_file", args{"sandbox_id": id, "path": "one", "content": "a"})
+	b.call("write_file", args{"sandbox_id": id, "path": "empty", "content": ""})
+	for _, c := range []struct {
+		args args
+		want string
+	}{
+		{args{"path": "empty"}, "/workspace/empty: empty file"},
+		{args{"path": "empty", "encoding": "base64"}, "/workspace/empty: empty file"},
+		{args{"path": "empty", "offset": 3}, "/workspace/empty: empty file"},
+		{args{"path": "f", "offset": 3}, "/workspace/f: offset 3 is past the end: the file has 3 lines"},
+		{args{"path": "f", "offset": 99}, "/workspace/f: offset 99 is past the end: the file has 3 lines"},
+		{args{"path": "one", "offset": 1}, "/workspace/one: offset 1 is past the end: the file has 1 line"},
+		{args{"path": "f", "offset": 99, "encoding": "base64"}, "/workspace/f: offset 99 is past the end: the file has 6 bytes"},
+	} {
+		c.args["sandbox_id"] = id
+		if text := b.call("read_file", c.args).text(); text != c.want {
+			t.Errorf("%v: got %q, want %q", c.args, text, c.want)
 		}
+	}
+}
+
+func TestFilesListedInText(t *testing.T) {
+	b := newBench(t)
+	id := b.create()
+	b.sh(id, "mkdir d; printf abc > d/f; chmod 640 d/f; mkdir d/sub; ln -s f d/l")
+	b.call("write_file", args{"sandbox_id": id, "path": "d/a\nb", "content": "x", "mode": "7"})
+	text := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`).ReplaceAllString(b.call("list_files", args{"sandbox_id": id, "path": "d"}).text(), "TIME")
+	if want := "entries in /workspace/d: 4\n7 1 TIME \"a\\nb\"\n640 3 TIME f\n777 - TIME l -> f\n755 - TIME sub/"; text != want {
+		t.Errorf("got %q, want %q", text, want)
+	}
+}
+
+// The pattern of mode lets through what the manager takes, and nothing else.
+func TestModePatternIsTheManagers(t *testing.T) {
+	var schema struct {
+		Properties map[string]struct{ Pattern string }
+	}
+	for _, tool := range all {
+		if tool.Name == "write_file" {
+			if err := json.Unmarshal(tool.rendered(standard()).RawInputSchema, &schema); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	pattern := regexp.MustCompile(schema.Properties["mode"].Pattern)
+	b := newBench(t)
+	id := b.create()
+	for mode, good := range map[string]bool{
+		"755": true, "0755": true, "75": true, "0": true, "4755": false, "01755": false, "00755": false, "0000": true, "888": false, "+7": false, "rwx": false, "7_7": false,
+	} {
+		r := b.call("write_file", args{"sandbox_id": id, "path": "f", "content": "", "mode": mode})
+		if pattern.MatchString(mode) != good || r.IsError == good {
+			t.Errorf("mode %s: pattern says %v; %s", mode, pattern.MatchString(mode), r.text())
+		}
+	}
+	if r := b.call("write_file", args{"sandbox_id": id, "path": "f", "content": "x"}); r.text() != "wrote /workspace/f, 1 byte" {
+		t.Errorf("got %q", r.text())
 	}
 }
 

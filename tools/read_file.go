@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -39,14 +40,12 @@ func runRead(ctx context.Context, c *call, in schemas.ReadFileArgs) (*mcp.CallTo
 	if in.Encoding == schemas.EncodingBase64 {
 		return c.readBytes(ctx, in, offset, limit)
 	}
-	f, r, err := c.ReadFile(ctx, c.owner, in.SandboxID, in.Path, 0, -1)
+	most := c.Config().MaxFileBytes
+	f, r, err := c.ReadFile(ctx, c.owner, in.SandboxID, in.Path, 0, most)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	if most := c.Config().MaxFileBytes; f.Size > most {
-		return nil, tooLarge(f, most)
-	}
 	return c.readAs(ctx, in, f, bufio.NewReaderSize(r, sampleBytes), offset, limit)
 }
 
@@ -68,8 +67,12 @@ func (c *call) readAs(ctx context.Context, in schemas.ReadFileArgs, f schemas.Fi
 	case in.Encoding == "" && !isText(sample, err == io.EOF):
 		return c.readBytes(ctx, in, offset, limit)
 	}
-	page, err := readText(r, f, offset, limit)
-	if err != nil {
+	most := c.Config().MaxFileBytes
+	page, err := readText(r, f, f.Size <= most, offset, limit)
+	switch {
+	case errors.Is(err, errFurtherOn):
+		return nil, furtherOn(f, most, offset)
+	case err != nil:
 		return nil, fmt.Errorf("read file: %w", err)
 	}
 	return structured(page, pageText(page))
@@ -117,7 +120,10 @@ func (c *call) readBytes(ctx context.Context, in schemas.ReadFileArgs, offset, l
 // pageText has a line before the content, because an empty or blank text is an
 // error to the Anthropic API.
 func pageText(p schemas.FileContent) string {
-	head := fmt.Sprintf("%s: %d bytes", p.Path, p.SizeBytes)
+	if p.Content == "" {
+		return p.Path + ": " + nothing(p)
+	}
+	head := fmt.Sprintf("%s: %s", p.Path, bytesOf(p.SizeBytes))
 	if p.Encoding == schemas.EncodingBase64 {
 		head += fmt.Sprintf(", binary, as base64 from byte %d", p.Offset)
 	} else if *p.Lines > 0 {
@@ -127,7 +133,8 @@ func pageText(p schemas.FileContent) string {
 		head += fmt.Sprintf(" of %d", *p.TotalLines)
 	}
 	if p.CutLine {
-		head += "; the last line is too long and was cut, use exec with cut -c for the rest of it"
+		head += fmt.Sprintf("; line %d is too long and was cut after %s, use exec with cut -c for the rest of it",
+			p.Offset+*p.Lines, count(p.CutAt, "character"))
 	}
 	if p.NextOffset != nil {
 		head += fmt.Sprintf("; go on with offset %d", *p.NextOffset)
@@ -135,10 +142,31 @@ func pageText(p schemas.FileContent) string {
 	return head + "\n" + p.Content
 }
 
+// nothing says why a page has no content.
+func nothing(p schemas.FileContent) string {
+	size := bytesOf(p.SizeBytes)
+	if p.TotalLines != nil {
+		size = count(*p.TotalLines, "line")
+	}
+	if p.Offset == 0 || p.SizeBytes == 0 && (p.TotalLines == nil || *p.TotalLines == 0) {
+		return "empty file"
+	}
+	return fmt.Sprintf("offset %d is past the end: the file has %s", p.Offset, size)
+}
+
 func tooLarge(f schemas.FileInfo, most int64) error {
 	return &manager.Error{
 		Kind:    manager.KindTooLarge,
 		Message: fmt.Sprintf("%s has %d bytes; the limit is %d", f.Path, f.Size, most),
 		Hint:    "Work on it inside the sandbox with exec: head, tail, grep, sed.",
+	}
+}
+
+func furtherOn(f schemas.FileInfo, most, offset int64) error {
+	return &manager.Error{
+		Kind: manager.KindTooLarge,
+		Message: fmt.Sprintf("the page at offset %d goes beyond the first %d bytes of %s, which has %d; no more can be paged through",
+			offset, most, f.Path, f.Size),
+		Hint: fmt.Sprintf("Use exec: sed -n '%d,%dp' prints lines from there, tail the last ones, grep finds some.", offset+1, offset+100),
 	}
 }

@@ -20,6 +20,6 @@ Take one before anything risky, and whenever a state is worth keeping. It holds 
 })
 
 func snapshotText(s schemas.Snapshot) string {
-	return fmt.Sprintf("%s%s: of %s at %s, %d files, %d bytes",
-		s.ID, label(s.Name), s.SandboxID, s.CreatedAt.UTC().Format("2006-01-02T15:04:05Z"), s.Files, s.SizeBytes)
+	return fmt.Sprintf("%s%s: of %s at %s, %s, %s",
+		s.ID, label(s.Name), s.SandboxID, s.CreatedAt.UTC().Format("2006-01-02T15:04:05Z"), count(s.Files, "file"), bytesOf(s.SizeBytes))
 }

@@ -303,7 +303,7 @@ func TestN10StandardOutputIsJSONRPCOnly(t *testing.T) {
 	if r := w.result("panic", soon); !r.IsError || !strings.HasPrefix(r.text(), "internal_error: internal error\nHint: ") || strings.Contains(r.text(), "secret") {
 		t.Errorf("panic: %q", r.text())
 	}
-	if r := w.result("arguments", soon); r.text() != "invalid_request: must be a JSON object, got an array\nHint: Correct the arguments and call again." {
+	if r := w.result("arguments", soon); r.text() != "invalid_request: must be a JSON object, got an array" {
 		t.Errorf("arguments: %q", r.text())
 	}
 	w.result("badly typed", soon)

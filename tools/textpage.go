@@ -71,8 +71,9 @@ func (l lineReader) skip(n int64) (skipped int64, err error) {
 }
 
 // readText is the page of lines after offset that fits, at most limit of them.
-// It reads through the file from its start, holding one page.
-func readText(r *bufio.Reader, f schemas.FileInfo, offset, limit int64) (schemas.FileContent, error) {
+// It reads through the file from its start, holding one page. When r is not the
+// whole file, a page that reaches its end is refused by errFurtherOn.
+func readText(r *bufio.Reader, f schemas.FileInfo, whole bool, offset, limit int64) (schemas.FileContent, error) {
 	lines := lineReader{r, readFileChars}
 	skipped, err := lines.skip(offset)
 	if err != nil {
@@ -86,9 +87,15 @@ func readText(r *bufio.Reader, f schemas.FileInfo, offset, limit int64) (schemas
 		Path: f.Path, SizeBytes: f.Size, Encoding: schemas.EncodingUTF8,
 		Content: p.text.String(), Offset: offset, Lines: &p.lines, CutLine: p.cut, Truncated: p.cut,
 	}
+	if p.cut {
+		content.CutAt = int64(utf8.RuneCountInString(content.Content))
+	}
 	more, err := lines.more()
 	if err != nil {
 		return schemas.FileContent{}, err
+	}
+	if !more && !whole {
+		return schemas.FileContent{}, errFurtherOn
 	}
 	seen := skipped + p.lines
 	if p.left {
@@ -98,7 +105,7 @@ func readText(r *bufio.Reader, f schemas.FileInfo, offset, limit int64) (schemas
 		next := skipped + p.lines
 		content.NextOffset, content.Truncated = &next, true
 	}
-	if more && f.Size > countLinesUpTo {
+	if more && (f.Size > countLinesUpTo || !whole) {
 		return content, nil
 	}
 	rest, err := lines.skip(maxOffset)
@@ -106,6 +113,8 @@ func readText(r *bufio.Reader, f schemas.FileInfo, offset, limit int64) (schemas
 	content.TotalLines = &total
 	return content, err
 }
+
+var errFurtherOn = errors.New("the page is further on in the file than is read")
 
 // textPage gathers lines while they fit.
 type textPage struct {

@@ -45,7 +45,7 @@ func TestD6TextIsTextWhereverTheSampleEnds(t *testing.T) {
 
 func readPage(t rapid.TB, file string, offset, limit int64) schemas.FileContent {
 	r := bufio.NewReaderSize(strings.NewReader(file), 16)
-	p, err := readText(r, schemas.FileInfo{Size: int64(len(file))}, offset, limit)
+	p, err := readText(r, schemas.FileInfo{Size: int64(len(file))}, true, offset, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +85,11 @@ func TestLineLongerThanAPageIsCut(t *testing.T) {
 		t.Errorf("first page: %d bytes, %+v", len(p.Content), p.NextOffset)
 	}
 	p := readPage(t, file, 1, maxOffset)
-	if !p.CutLine || !p.Truncated || *p.Lines != 1 || *p.NextOffset != 2 || strings.Trim(p.Content, "é") != "" {
+	if !p.CutLine || !p.Truncated || *p.Lines != 1 || *p.NextOffset != 2 || strings.Trim(p.Content, "é") != "" || p.CutAt != int64(len(p.Content)/2) {
 		t.Errorf("second page: %d lines, next %v, %d bytes", *p.Lines, p.NextOffset, len(p.Content))
+	}
+	if text := pageText(p); !strings.Contains(text, ", lines 2 to 2; line 2 is too long and was cut after 11500 characters, use exec") {
+		t.Errorf("header is %.200q", text)
 	}
 	if p := readPage(t, file, 2, maxOffset); p.Content != "b\n" || p.NextOffset != nil || p.Truncated {
 		t.Errorf("third page: %q", p.Content)

@@ -1,7 +1,9 @@
 package tools
 
 import (
+	"errors"
 	"log/slog"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/server"
 
@@ -46,6 +48,16 @@ Good to know:
 {{if .AllowNetwork}}- There is no network unless network was true at creation; then packages can be installed into a virtual environment or under /workspace.{{else}}- There is no network, and this server allows none: nothing can be downloaded.{{end}}
 - Commands do not run as root, and cannot become root.
 - A non-zero exit_code is a result, not a tool failure: read stderr. A tool failure names a code and a hint.`
+
+// mcp-go says of an unknown tool "tool 'x' not found: " and then this, which is
+// "tool not found" again. A model is better off with the names.
+func init() {
+	var names []string
+	for _, t := range all {
+		names = append(names, t.Name)
+	}
+	server.ErrToolNotFound = errors.New("there are " + strings.Join(names, ", "))
+}
 
 // NewServer is an MCP server with every tool, for any transport. It serves all
 // protocol versions that mcp-go knows.

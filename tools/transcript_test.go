@@ -72,7 +72,7 @@ var (
 	ids   = regexp.MustCompile(`(sb|snap)_[0-9a-f]{16}`)
 	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	prose = regexp.MustCompile(`"instructions":"([^"\\]|\\.)*"`) // has a file of its own
-	spans = regexp.MustCompile(`(in |after |"duration_ms":|"(?:size|stored)_bytes":|\d files, )\d+`)
+	spans = regexp.MustCompile(`(in |after |"duration_ms":|"(?:size|stored)_bytes":|\d files?, )\d+`)
 	sums  = regexp.MustCompile(`"sha256":"[0-9a-f]+"`)
 )
 

@@ -22,7 +22,7 @@ Better than exec with echo or heredocs: nothing needs quoting. Give content for 
 		return schemas.FileInfo{}, "", err
 	}
 	f, err := c.WriteFile(ctx, c.owner, in.SandboxID, in.Path, in.Mode, bytes.NewReader(content))
-	return f, fmt.Sprintf("wrote %s, %d bytes", f.Path, f.Size), err
+	return f, fmt.Sprintf("wrote %s, %s", f.Path, bytesOf(f.Size)), err
 })
 
 func newContent(in schemas.WriteFileArgs) ([]byte, error) {
