@@ -9,8 +9,9 @@
 //
 // # The way of a request
 //
-//   - observe.go: a request ID, one line of access log, panics recovered, and a
-//     deadline for each write, so that a reader who never reads is dropped.
+//   - observe.go: a request ID, one line of access log, panics recovered.
+//     response.go gives each write a deadline, so that a reader who never reads
+//     is dropped; body.go sees to bodies that nobody read to their end.
 //   - hosts.go, cors.go: Host and Origin, against DNS rebinding.
 //   - auth.go, keys.go: whose call it is ([OwnerFrom]).
 //   - inflight.go: how many at a time.

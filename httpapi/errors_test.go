@@ -159,4 +159,8 @@ func TestSlowBody(t *testing.T) {
 	c.say("POST /v1/sandboxes HTTP/1.1\r\nHost: localhost\r\nX-API-Key: " + aliceKey + "\r\nContent-Length: 100\r\n\r\n{")
 	resp := c.response("POST")
 	readReply(t, resp).fails(t, 400, schemas.CodeInvalidRequest, "did not arrive")
+
+	c = dial(t, d) // nor does one that nobody wants to read keep the answer back
+	c.say("POST /v1/sandboxes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+	readReply(t, c.response("POST")).fails(t, 401, schemas.CodeUnauthorized)
 }
