@@ -30,7 +30,7 @@ func lockDataDir(dir string) (*flock.Flock, error) {
 	// read it from the locked one.
 	owner := filepath.Join(dir, "lock.pid")
 	if !got {
-		return nil, heldError(dir, owner)
+		return nil, heldError(dir)
 	}
 	if err := os.WriteFile(owner, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
 		lock.Close()
@@ -39,10 +39,17 @@ func lockDataDir(dir string) (*flock.Flock, error) {
 	return lock, nil
 }
 
-func heldError(dir, owner string) error {
+// DataDirHolder is the process ID of the server that has the data directory, or
+// had it last; empty where it is not known.
+func DataDirHolder(dir string) string {
+	pid, _ := os.ReadFile(filepath.Join(dir, "lock.pid"))
+	return strings.TrimSpace(string(pid))
+}
+
+func heldError(dir string) error {
 	who := "another server"
-	if pid, err := os.ReadFile(owner); err == nil {
-		who = "the server with process ID " + strings.TrimSpace(string(pid))
+	if pid := DataDirHolder(dir); pid != "" {
+		who = "the server with process ID " + pid
 	}
 	return &Error{
 		Kind: KindConflict, Cause: ErrDataDirHeld,

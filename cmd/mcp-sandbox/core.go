@@ -19,7 +19,7 @@ func (s *settings) openCore(log *slog.Logger, o manager.Observer) (*manager.Mana
 	}
 	backend, err := dockerbackend.New(s.backendConfig(instance, log))
 	if err != nil {
-		return nil, nil, fmt.Errorf("set up the Docker client: %w", err)
+		return nil, nil, fmt.Errorf("%w -> %s", err, mendDocker)
 	}
 	cfg := s.managerConfig(log)
 	cfg.Observer = o

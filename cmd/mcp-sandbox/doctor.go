@@ -53,10 +53,13 @@ func (d *doctor) problem(what, wrong, mend string) {
 	fmt.Fprintf(d.out, "PROBLEM  %-15s %s -> %s\n", what, wrong, mend)
 }
 
+// mendDocker is for a client that cannot even be set up.
+const mendDocker = "correct DOCKER_HOST and the other DOCKER_ variables"
+
 func (d *doctor) checkDocker(ctx context.Context) {
 	backend, err := dockerbackend.New(d.backendConfig("doctor", slog.New(slog.DiscardHandler)))
 	if err != nil {
-		d.problem("docker", err.Error(), "correct DOCKER_HOST and the other DOCKER_ variables")
+		d.problem("docker", err.Error(), mendDocker)
 		return
 	}
 	defer backend.Close()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 
@@ -8,8 +9,8 @@ import (
 )
 
 // checkDataDir opens the directory as a server does, which finds out whether it
-// can be made, written and locked, and lets it go again. No backend is needed:
-// nothing is started.
+// can be made, written and locked, and lets it go again. That a server runs on it
+// is as it should be. No backend is needed: nothing is started.
 func (d *doctor) checkDataDir() {
 	const what = "data directory"
 	m, err := manager.New(d.managerConfig(slog.New(slog.DiscardHandler)), nil)
@@ -18,8 +19,15 @@ func (d *doctor) checkDataDir() {
 		m.Close()
 		d.ok(what, "%s", d.DataDir)
 	case errors.Is(err, manager.ErrDataDirHeld):
-		d.problem(what, message(err), "stop that server, or give this one its own directory by --data-dir")
+		d.ok(what, "%s, in use by %s", d.DataDir, cmp.Or(process(manager.DataDirHolder(d.DataDir)), "another server"))
 	default:
 		d.problem(what, message(err), "make "+d.DataDir+" a directory that you may write to, or choose another by --data-dir")
 	}
+}
+
+func process(pid string) string {
+	if pid == "" {
+		return ""
+	}
+	return "process " + pid
 }
