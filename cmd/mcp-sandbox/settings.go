@@ -16,7 +16,7 @@ type settings struct {
 	DataDir string `group:"storage" placeholder:"DIR" help:"Where records and snapshots are kept. Default: mcp-sandbox in $XDG_STATE_HOME, else in ~/.local/state."`
 
 	DefaultImage  string   `group:"sandboxes" form:"image" placeholder:"IMAGE" help:"Image of a sandbox that names none. Default: mcp-sandbox/base:latest where it exists locally, else python:3.12-slim."`
-	AllowedImages []string `group:"sandboxes" form:"globs" placeholder:"GLOBS" default:"*" help:"Images that may be used, as comma-separated globs."`
+	AllowedImages []string `group:"sandboxes" form:"globs" placeholder:"GLOBS" default:"*" help:"Images that may be used, as comma-separated globs. The default image is always allowed."`
 	SandboxUser   string   `group:"sandboxes" form:"user" placeholder:"UID:GID" default:"1000:1000" help:"User and group that everything in a sandbox runs as."`
 	DockerRuntime string   `group:"sandboxes" form:"name" placeholder:"NAME" help:"Docker runtime for sandboxes, as runsc for gVisor. Default: the daemon's."`
 	NetworkName   string   `group:"sandboxes" form:"network" placeholder:"NAME" default:"agent-sandbox-net" help:"Docker network of sandboxes that have one; made when it is missing."`
