@@ -120,7 +120,7 @@ func behind(t *testing.T, d *daemon) *server {
 	t.Helper()
 	s := quiet(t)
 	o := s.launch()
-	o.Env = []string{"DOCKER_HOST=unix://" + d.path}
+	o.Env = append(o.Env, "DOCKER_HOST=unix://"+d.path)
 	c, err := client.Start(ctx(t), o)
 	if err != nil {
 		t.Fatal(err)

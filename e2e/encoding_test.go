@@ -8,7 +8,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/mcp-sandbox/mcp-sandbox/e2e/client"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -16,30 +15,29 @@ import (
 func TestEncoding(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	runCases(t, s.create(), []testCase[*sandbox]{
-		{"D1 characters in pieces", charactersInPieces},
-		{"D2 binary files", binaryFiles},
-		{"D3 bytes that are not UTF-8", notUTF8},
-		{"D4 NUL bytes", nulBytes},
-		{"D6 text is known as text", textIsText},
-		{"D7 truncation keeps characters", truncationKeepsCharacters},
-		{"D9 overwriting leaves no tail", noOldTail},
-	})
+	runCases(t, s.create(), encodingCases)
+}
+
+// encodingCases hold at every door.
+var encodingCases = []testCase[*sandbox]{
+	{"D1 characters in pieces", charactersInPieces},
+	{"D2 binary files", binaryFiles},
+	{"D3 bytes that are not UTF-8", notUTF8},
+	{"D4 NUL bytes", nulBytes},
+	{"D6 text is known as text", textIsText},
+	{"D7 truncation keeps characters", truncationKeepsCharacters},
+	{"D9 overwriting leaves no tail", noOldTail},
 }
 
 func charactersInPieces(b *sandbox) {
 	var shown strings.Builder
 	a := args{"sandbox_id": b.ID, "command": `for b in 360 237 230 200; do printf "\\$b"; sleep 0.03; done; sleep 0.5; printf '\303'; sleep 0.4; printf '\251'`}
-	raw, err := b.Raw(ctx(b.t), "exec", a, func(p client.Progress) { shown.WriteString(p.Message) })
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	var r schemas.ExecResult
-	if err := client.Decode("exec", raw, &r); err != nil || r.Stdout != "😀é" {
+	r, err := b.Live(ctx(b.t), a, func(text string) { shown.WriteString(text) })
+	if err != nil || r.Stdout != "😀é" {
 		b.t.Errorf("got %q, %v", r.Stdout, err)
 	}
 	if strings.ContainsRune(shown.String(), utf8.RuneError) {
-		b.t.Errorf("progress shows half a character: %q", shown.String())
+		b.t.Errorf("what is shown has half a character: %q", shown.String())
 	}
 	out := b.must(`i=0; while [ $i -lt 100 ]; do i=$((i+1)); printf '☃%.0s' $(seq 50); done`, args{"max_output_bytes": 100_000})
 	if out != strings.Repeat("☃", 5000) {

@@ -48,12 +48,8 @@ func silentCommand(b *sandbox) {
 	silence := count(20, 90)
 	var notices atomic.Int32
 	a := args{"sandbox_id": b.ID, "command": fmt.Sprintf("sleep %d; echo done", silence), "timeout_seconds": 180}
-	raw, err := b.Raw(within(b.t, 3*time.Minute), "exec", a, func(client.Progress) { notices.Add(1) })
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	var r schemas.ExecResult
-	if err := client.Decode("exec", raw, &r); err != nil || r.Stdout != "done\n" {
+	r, err := b.Live(within(b.t, 3*time.Minute), a, func(string) { notices.Add(1) })
+	if err != nil || r.Stdout != "done\n" {
 		b.t.Errorf("got %+v, %v", r, err)
 	}
 	if int(notices.Load()) < silence/15 {

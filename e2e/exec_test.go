@@ -16,24 +16,27 @@ import (
 func TestExec(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	runCases(t, s.create(), []testCase[*sandbox]{
-		{"A1 trivial output is never empty", trivialOutput},
-		{"A2 both streams are complete", bothStreams},
-		{"A3 tail without newline", tailWithoutNewline},
-		{"A5 exit code is never lost", exitCodes},
-		{"A6 background child holds the pipe", backgroundChild},
-		{"A7 output before a background child", outputBeforeChild},
-		{"A9 what cannot be run", cannotRun},
-		{"A10 failed runs leak nothing", noLeak},
-		{"A12 never run twice", neverTwice},
-		{"A13 no noise of ours", noNoise},
-		{"A14 status and streams", statusAndStreams},
-		{"A15 silent command", silentCommand},
-		{"A16 output over the cap in parallel", overCapInParallel},
-		{"A17 cap is exact", capIsExact},
-		{"A18 busy sandbox", busySandbox},
-		{"A8 container dies under a command", containerDies},
-	})
+	runCases(t, s.create(), execCases)
+}
+
+// execCases hold at every door.
+var execCases = []testCase[*sandbox]{
+	{"A1 trivial output is never empty", trivialOutput},
+	{"A2 both streams are complete", bothStreams},
+	{"A3 tail without newline", tailWithoutNewline},
+	{"A5 exit code is never lost", exitCodes},
+	{"A6 background child holds the pipe", backgroundChild},
+	{"A7 output before a background child", outputBeforeChild},
+	{"A9 what cannot be run", cannotRun},
+	{"A10 failed runs leak nothing", noLeak},
+	{"A12 never run twice", neverTwice},
+	{"A13 no noise of ours", noNoise},
+	{"A14 status and streams", statusAndStreams},
+	{"A15 silent command", silentCommand},
+	{"A16 output over the cap in parallel", overCapInParallel},
+	{"A17 cap is exact", capIsExact},
+	{"A18 busy sandbox", busySandbox},
+	{"A8 container dies under a command", containerDies},
 }
 
 // TestA19Churn: sandboxes come and go.
@@ -65,14 +68,9 @@ func trivialOutput(b *sandbox) {
 		return nil
 	})
 	repeat(b.t, count(20, 500), 8, func(i int) error {
-		a := args{"sandbox_id": b.ID, "command": "echo running"}
-		raw, err := b.Raw(ctx(b.t), "exec", a, func(client.Progress) {})
-		var r schemas.ExecResult
-		if err == nil {
-			err = client.Decode("exec", raw, &r)
-		}
+		r, err := b.Live(ctx(b.t), args{"sandbox_id": b.ID, "command": "echo running"}, func(string) {})
 		if err != nil || r.Stdout != "running\n" {
-			return fmt.Errorf("run %d with progress: %+v, %v", i, r, err)
+			return fmt.Errorf("run %d, live: %+v, %v", i, r, err)
 		}
 		return nil
 	})

@@ -14,26 +14,33 @@ import (
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	runCases(t, s.create(), []testCase[*sandbox]{
-		{"F1 beside the workspace", besideWorkspace},
-		{"F2 names that begin with dots", dotNames},
-		{"F3 paths out of the workspace", pathsOut},
-		{"F4 symlinks out of the workspace", symlinksOut},
-		{"F6 what is no file", notFiles},
-		{"F7 files and directories in each other's place", wrongKind},
-		{"F8 written files belong to the sandbox user", ownFiles},
-		{"F11 odd names", oddNames},
-		{"F12 names are never run", namesNotRun},
-		{"F16 odd working directories", oddWorkdirs},
-		{"F17 odd environments", oddEnvironments},
-		{"F18 long names", longNames},
+	runCases(t, s.create(), append([]testCase[*sandbox]{
 		{"F edit_file", editFile},
-	})
-	runCases(t, s, []testCase[*server]{
-		{"F15 a workspace in a bad way", badWorkspace},
-		{"F20 home without a passwd entry", home},
-		{"F21 programs in /tmp", programsInTmp},
-	})
+	}, fileCases...))
+	runCases(t, s, fileServerCases)
+}
+
+// fileServerCases hold at every door.
+var fileServerCases = []testCase[*server]{
+	{"F15 a workspace in a bad way", badWorkspace},
+	{"F20 home without a passwd entry", home},
+	{"F21 programs in /tmp", programsInTmp},
+}
+
+// fileCases hold at every door.
+var fileCases = []testCase[*sandbox]{
+	{"F1 beside the workspace", besideWorkspace},
+	{"F2 names that begin with dots", dotNames},
+	{"F3 paths out of the workspace", pathsOut},
+	{"F4 symlinks out of the workspace", symlinksOut},
+	{"F6 what is no file", notFiles},
+	{"F7 files and directories in each other's place", wrongKind},
+	{"F8 written files belong to the sandbox user", ownFiles},
+	{"F11 odd names", oddNames},
+	{"F12 names are never run", namesNotRun},
+	{"F16 odd working directories", oddWorkdirs},
+	{"F17 odd environments", oddEnvironments},
+	{"F18 long names", longNames},
 }
 
 // escapes are refused for writing, whatever they name.

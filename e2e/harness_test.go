@@ -23,6 +23,12 @@ const (
 	base    = "mcp-sandbox/base:latest"
 )
 
+// Keys of two owners, for a server over HTTP.
+const (
+	aliceKey = "alice-key-0123456789"
+	bobKey   = "bob-key-0123456789abc"
+)
+
 // callLimit bounds every call; a call that takes longer hangs.
 const callLimit = 2 * time.Minute
 
@@ -39,6 +45,8 @@ type program struct {
 	dir      string
 	instance string
 	args     []string
+	env      []string
+	door     client.Door
 	options  []mcpclient.ClientOption
 }
 
@@ -51,13 +59,26 @@ func start(t *testing.T, args ...string) *server {
 
 func startWith(t *testing.T, options []mcpclient.ClientOption, args ...string) *server {
 	t.Helper()
+	return launch(t, program{options: options}, args...)
+}
+
+// startAt runs a server and goes in by one of its doors, as Alice. All that is
+// said over /v1 is held against the server's own document.
+func startAt(t *testing.T, door client.Door, args ...string) *server {
+	t.Helper()
+	return launch(t, program{door: door, env: []string{"AGENT_SANDBOX_API_KEYS=alice:" + aliceKey + ",bob:" + bobKey}}, args...)
+}
+
+func launch(t *testing.T, p program, args ...string) *server {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("needs Docker")
 	}
 	if err := ready(); err != nil {
 		t.Fatal(err)
 	}
-	s := &server{&program{dir: t.TempDir(), options: options}, t}
+	p.dir = t.TempDir()
+	s := &server{&p, t}
 	s.args = append([]string{"--data-dir=" + s.dir, "--default-image=" + busybox, "--log-level=debug"}, args...)
 	instance, err := manager.InstanceID(s.dir)
 	if err != nil {
@@ -76,7 +97,16 @@ func (s *server) up(args ...string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.use(c)
+}
+
+// use goes on with a client.
+func (s *server) use(c *client.Client) {
+	s.t.Helper()
 	s.Client = c
+	if s.door == client.REST {
+		s.check()
+	}
 }
 
 func (s *server) launch(args ...string) client.Options {
@@ -89,7 +119,7 @@ func (s *server) launch(args ...string) client.Options {
 	if *serverLog {
 		log = os.Stderr
 	}
-	return client.Options{Binary: path, Args: append(s.args, args...), Stderr: log}
+	return client.Options{Binary: path, Door: s.door, Key: aliceKey, Args: append(s.args, args...), Env: s.env, Stderr: log}
 }
 
 // restart kills the server as a crash would and starts it again.
@@ -126,6 +156,11 @@ func (s *server) checkLog() {
 	for _, bad := range []string{"panic", "DATA RACE", "fatal error"} {
 		if i := strings.Index(s.Log(), bad); i >= 0 {
 			s.t.Errorf("server log has %q: %.2000s", bad, s.Log()[i:])
+		}
+	}
+	for _, key := range []string{aliceKey, bobKey} {
+		if strings.Contains(s.Log(), key) {
+			s.t.Errorf("the server log has a key")
 		}
 	}
 	if strays := s.Strays(); len(strays) > 0 {

@@ -16,22 +16,29 @@ import (
 func TestKill(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	runCases(t, s.create(), []testCase[*sandbox]{
-		{"B1 timeout stops the program", timeoutStops},
-		{"B3 signals trapped", signalsTrapped},
-		{"B4 timeout is punctual", timeoutPunctual},
-		{"B5 grandchildren hold the pipes", grandchildren},
-		{"B5 children that left the group", childrenThatLeft},
-		{"B6 output before the timeout", outputBeforeTimeout},
-		{"B8 odd limits", oddLimits},
+	runCases(t, s.create(), append([]testCase[*sandbox]{
 		{"B9 limits are named", limitsNamed},
-		{"B10 long timeouts are honoured", longTimeout},
-		{"B11 timed-out runs leave nothing", timedOutRunsLeaveNothing},
-		{"B13 cancel kills", cancelKills},
-	})
-	runCases(t, s, []testCase[*server]{
-		{"B14 destroy under a command", destroyUnderCommand},
-	})
+	}, killCases...))
+	runCases(t, s, killServerCases)
+}
+
+// killServerCases hold at every door.
+var killServerCases = []testCase[*server]{
+	{"B14 destroy under a command", destroyUnderCommand},
+}
+
+// killCases hold at every door.
+var killCases = []testCase[*sandbox]{
+	{"B1 timeout stops the program", timeoutStops},
+	{"B3 signals trapped", signalsTrapped},
+	{"B4 timeout is punctual", timeoutPunctual},
+	{"B5 grandchildren hold the pipes", grandchildren},
+	{"B5 children that left the group", childrenThatLeft},
+	{"B6 output before the timeout", outputBeforeTimeout},
+	{"B8 odd limits", oddLimits},
+	{"B10 long timeouts are honoured", longTimeout},
+	{"B11 timed-out runs leave nothing", timedOutRunsLeaveNothing},
+	{"B13 cancel kills", cancelKills},
 }
 
 // tick appends to a file for as long as it lives.
@@ -82,12 +89,13 @@ func signalsTrapped(b *sandbox) {
 }
 
 func timeoutPunctual(b *sandbox) {
-	for _, progress := range []func(client.Progress){nil, func(client.Progress) {}} {
+	a := args{"sandbox_id": b.ID, "command": "sleep 30", "timeout_seconds": 2}
+	for _, run := range []func() error{
+		func() error { return b.Call(ctx(b.t), "exec", a, nil) },
+		func() error { _, err := b.Live(ctx(b.t), a, func(string) {}); return err },
+	} {
 		began := time.Now()
-		a := args{"sandbox_id": b.ID, "command": "sleep 30", "timeout_seconds": 2}
-		if _, err := b.Raw(ctx(b.t), "exec", a, progress); err != nil {
-			b.t.Error(err)
-		}
+		check(b.t, run())
 		if took := time.Since(began); took < 2*time.Second || took > 4*time.Second {
 			b.t.Errorf("a timeout of 2 s took %v", took)
 		}

@@ -16,13 +16,16 @@ import (
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	runCases(t, s.create(), []testCase[*sandbox]{
-		{"E1 gigabytes of output", hugeOutput},
-		{"E2 the cap holds during the run", capDuringRun},
-		{"E4 flags for each stream", flagsForEach},
-		{"E5 enormous file", enormousFile},
-		{"E6 long directory", longDirectory},
-	})
+	runCases(t, s.create(), outputCases)
+}
+
+// outputCases hold at every door.
+var outputCases = []testCase[*sandbox]{
+	{"E1 gigabytes of output", hugeOutput},
+	{"E2 the cap holds during the run", capDuringRun},
+	{"E4 flags for each stream", flagsForEach},
+	{"E5 enormous file", enormousFile},
+	{"E6 long directory", longDirectory},
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -13,12 +13,7 @@ import (
 func TestStdin(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	runCases(t, s.create(), []testCase[*sandbox]{
-		{"C1 no standard input", noStdin},
-		{"C2 the end of standard input arrives", stdinEnds},
-		{"C2 input that nobody reads", stdinIgnored},
-		{"C4 no terminal", noTerminal},
-	})
+	runCases(t, s.create(), stdinCases)
 	t.Run("C1 interpreters", func(t *testing.T) {
 		b := s.in(t).create(args{"image": base})
 		took(t, 5*time.Second, "python3 without input", func() { b.must("python3") })
@@ -26,6 +21,14 @@ func TestStdin(t *testing.T) {
 			b.sh("git init -q . && GIT_EDITOR=cat git -c user.name=x -c user.email=x@x commit --allow-empty")
 		})
 	})
+}
+
+// stdinCases hold at every door.
+var stdinCases = []testCase[*sandbox]{
+	{"C1 no standard input", noStdin},
+	{"C2 the end of standard input arrives", stdinEnds},
+	{"C2 input that nobody reads", stdinIgnored},
+	{"C4 no terminal", noTerminal},
 }
 
 func noStdin(b *sandbox) {

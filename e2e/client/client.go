@@ -1,6 +1,6 @@
-// Package client drives an mcp-sandbox server the way an agent's client does:
-// it starts the program, speaks MCP over its standard streams, and calls tools.
-// The tests, the demo and the benchmark share it.
+// Package client drives an mcp-sandbox server the way its clients do: it starts
+// the program and calls tools, over MCP on any of its transports, or over /v1,
+// where each tool has its route. The tests and the demo share it.
 package client
 
 import (
@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,13 +18,20 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
-// Client is one MCP connection to one server process.
+// Client is one connection to one server process.
 type Client struct {
 	*Process
-	MCP  *client.Client
+	MCP  *client.Client // nil over REST
 	Info *mcp.InitializeResult
+
+	// Over HTTP:
+	URL  string
+	Key  string
+	HTTP *http.Client
 
 	tokens   atomic.Int64
 	mu       sync.Mutex
@@ -43,17 +51,19 @@ func Start(ctx context.Context, o Options, options ...client.ClientOption) (*Cli
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{Process: p, progress: map[string]func(Progress){}}
-	if err := c.connect(ctx, options); err != nil {
+	c := &Client{Process: p, Key: o.Key, progress: map[string]func(Progress){}}
+	if err := c.connect(ctx, o.Door, options); err != nil {
 		p.Kill()
 		return nil, fmt.Errorf("connect: %w\nserver log:\n%s", err, p.Log())
 	}
 	return c, nil
 }
 
-func (c *Client) connect(ctx context.Context, options []client.ClientOption) error {
-	lines := io.TeeReader(c.Stdout, &lineCheck{stray: c.addStray})
-	t := transport.NewIO(lines, c.Stdin, io.NopCloser(strings.NewReader("")))
+func (c *Client) connect(ctx context.Context, door Door, options []client.ClientOption) error {
+	t, err := c.transport(door)
+	if err != nil || t == nil {
+		return err
+	}
 	c.MCP = client.NewClient(t, options...)
 	c.MCP.OnNotification(c.onNotification)
 	if err := c.MCP.Start(context.WithoutCancel(ctx)); err != nil {
@@ -64,6 +74,42 @@ func (c *Client) connect(ctx context.Context, options []client.ClientOption) err
 	info, err := c.MCP.Initialize(ctx, request)
 	c.Info = info
 	return err
+}
+
+// transport is nil for REST, which needs none.
+func (c *Client) transport(door Door) (transport.Interface, error) {
+	if door == "" || door == Stdio {
+		lines := io.TeeReader(c.Stdout, &lineCheck{stray: c.addStray})
+		return transport.NewIO(lines, c.Stdin, io.NopCloser(strings.NewReader(""))), nil
+	}
+	if c.URL == "" {
+		var err error
+		if c.URL, err = c.Address(); err != nil {
+			return nil, err
+		}
+		c.HTTP = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100, DisableCompression: true}}
+	}
+	header := map[string]string{"Authorization": "Bearer " + c.Key}
+	switch door {
+	case Streamable:
+		return transport.NewStreamableHTTP(c.URL+"/mcp", transport.WithHTTPHeaders(header), transport.WithHTTPBasicClient(c.HTTP))
+	case SSE:
+		return transport.NewSSE(c.URL+"/sse", transport.WithHeaders(header), transport.WithHTTPClient(c.HTTP))
+	default:
+		return nil, nil
+	}
+}
+
+// As is the same server over REST with another key.
+func (c *Client) As(key string) *Client {
+	return &Client{Process: c.Process, URL: c.URL, HTTP: c.HTTP, Key: key}
+}
+
+// Dial is another connection to the same server, by one of its HTTP doors.
+func (c *Client) Dial(ctx context.Context, door Door, key string, options ...client.ClientOption) (*Client, error) {
+	again := c.As(key)
+	again.progress = map[string]func(Progress){}
+	return again, again.connect(ctx, door, options)
 }
 
 // Strays are the lines on standard output that were no JSON-RPC messages.
@@ -82,6 +128,9 @@ func (c *Client) addStray(line string) {
 // Call runs a tool and decodes its structured content into result, which may be
 // nil. A result that the tool marks as an error is a [*ToolError].
 func (c *Client) Call(ctx context.Context, tool string, args, result any) error {
+	if c.MCP == nil {
+		return c.callREST(ctx, tool, args, result)
+	}
 	r, err := c.Raw(ctx, tool, args, nil)
 	if err != nil {
 		return err
@@ -107,6 +156,19 @@ func (c *Client) Raw(ctx context.Context, tool string, args any, onProgress func
 		c.listen(fmt.Sprint(request.Params.Meta.ProgressToken), nil)
 	}
 	return r, err
+}
+
+// Live runs exec and shows its output while it runs: news gets text as it comes,
+// and is called in silence too, as a sign of life. The result has all output.
+func (c *Client) Live(ctx context.Context, args any, news func(text string)) (r schemas.ExecResult, err error) {
+	if c.MCP == nil {
+		return c.stream(ctx, args, news)
+	}
+	raw, err := c.Raw(ctx, "exec", args, func(p Progress) { news(p.Message) })
+	if err != nil {
+		return r, err
+	}
+	return r, Decode("exec", raw, &r)
 }
 
 func (c *Client) listen(token string, f func(Progress)) {

@@ -1,12 +1,14 @@
 package client
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 )
@@ -14,9 +16,29 @@ import (
 // Options say which server to start, and how.
 type Options struct {
 	Binary string
-	Args   []string  // after "stdio"
+	Door   Door      // by default Stdio
+	Args   []string  // after the command, which follows from the door
+	Key    string    // the API key to call with; all doors but Stdio want one
 	Env    []string  // added to this process's environment
 	Stderr io.Writer // gets a copy of the server's log; may be nil
+}
+
+// Door is a way into the server.
+type Door string
+
+// The doors. All but Stdio lead into "mcp-sandbox serve".
+const (
+	Stdio      Door = "stdio"
+	Streamable Door = "streamable HTTP"
+	SSE        Door = "SSE"
+	REST       Door = "v1"
+)
+
+func (o Options) command() []string {
+	if o.Door == "" || o.Door == Stdio {
+		return append([]string{"stdio"}, o.Args...)
+	}
+	return append([]string{"serve", "--port=0"}, o.Args...)
 }
 
 // Process is a running server with pipes to its standard streams.
@@ -33,7 +55,7 @@ type Process struct {
 // Launch starts a server.
 func Launch(o Options) (*Process, error) {
 	p := &Process{log: &buffer{copy: o.Stderr}, exited: make(chan struct{})}
-	p.cmd = exec.Command(o.Binary, append([]string{"stdio"}, o.Args...)...)
+	p.cmd = exec.Command(o.Binary, o.command()...)
 	p.cmd.Env = append(os.Environ(), o.Env...)
 	p.cmd.Stderr = p.log
 	// Pipes of our own: those of exec.Cmd are closed as soon as the process has
@@ -110,6 +132,16 @@ func (p *Process) Close() error {
 
 // Log is what the server has written to standard error so far.
 func (p *Process) Log() string { return p.log.String() }
+
+// Address is the URL that "serve" says it listens on, once it does.
+func (p *Process) Address() (string, error) {
+	line, err := bufio.NewReader(p.Stdout).ReadString('\n')
+	url, found := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if err != nil || !found {
+		return "", fmt.Errorf("wait for the server to listen: got %q, %w\n%s", line, err, p.Log())
+	}
+	return url, nil
+}
 
 // buffer collects what is written, and passes it on.
 type buffer struct {
