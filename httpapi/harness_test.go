@@ -71,7 +71,7 @@ func start(t testing.TB, edit ...func(*setup)) *door {
 	t.Cleanup(srv.CloseClientConnections)
 	d.url, d.client = srv.URL, srv.Client()
 	d.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	d.client.Transport = &checked{t: t, next: d.client.Transport}
+	d.client.Transport = checked(t, d.client.Transport)
 	return d
 }
 
