@@ -3,6 +3,7 @@ package guest
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,23 +11,28 @@ import (
 )
 
 // processes lists all processes but the guest itself.
-func processes() (pids []int) {
-	fd, errno := rawOpen(unix.AT_FDCWD, "/proc")
+func processes() []int {
+	self := os.Getpid()
+	return slices.DeleteFunc(numbered("/proc"), func(pid int) bool { return pid == self })
+}
+
+// numbered lists the entries of a directory of /proc whose names are numbers.
+func numbered(dir string) (numbers []int) {
+	fd, errno := rawOpen(unix.AT_FDCWD, dir)
 	if errno != 0 {
 		return nil
 	}
 	defer rawClose(fd)
 	buf := make([]byte, 16<<10)
-	self := os.Getpid()
 	for {
 		n, errno := rawReadDir(fd, buf)
 		if n <= 0 || errno != 0 {
-			return pids
+			return numbers
 		}
 		_, _, names := unix.ParseDirent(buf[:n], -1, nil)
 		for _, name := range names {
-			if pid, err := strconv.Atoi(name); err == nil && pid != self {
-				pids = append(pids, pid)
+			if number, err := strconv.Atoi(name); err == nil {
+				numbers = append(numbers, number)
 			}
 		}
 	}
@@ -74,7 +80,28 @@ func statOf(pid int) stat {
 	s := stat{pid: pid, state: fields[0][0], start: fields[19]}
 	s.parent, _ = strconv.Atoi(fields[1])
 	s.session, _ = strconv.Atoi(fields[3])
+	if s.state == 'Z' && fields[17] != "1" {
+		s.state = stateOfThreads(pid)
+	}
 	return s
+}
+
+// stateOfThreads is the state of a process whose first thread has ended before
+// the others: /proc shows it as ended, which it is not. It is stopped when all
+// that is left of it is.
+func stateOfThreads(pid int) byte {
+	state := byte('Z')
+	for _, tid := range numbered("/proc/" + strconv.Itoa(pid) + "/task") {
+		text := readProc(pid, "task/"+strconv.Itoa(tid)+"/stat", 1<<10)
+		_, rest, _ := strings.Cut(string(text[max(bytes.LastIndexByte(text, ')'), 0):]), ") ")
+		if rest == "" || rest[0] == 'Z' || rest[0] == 'X' {
+			continue
+		}
+		if state = rest[0]; state != 'T' && state != 't' {
+			return state
+		}
+	}
+	return state
 }
 
 func hasVariable(pid int, entry string) bool {

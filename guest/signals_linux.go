@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -16,25 +17,68 @@ import (
 //
 // Ignoring them instead would be inherited by every command. SIGURG is left
 // out: the runtime sends it to itself all the time, and is immune to it.
+//
+// Those that tell of a fault the runtime hands to no channel unless kill(2) sent
+// them, and a process may send them in other ways (sigqueue, F_SETSIG), which
+// look like a fault and end the guest. PID 1 ignores them: a true fault ends it,
+// be it one that the runtime would have made a panic of. The default would not
+// do: it is deadly while the first thread blocks the signal. Commands do not
+// inherit it, as the runtime resets what it once had a handler for.
 func ignoreSignals() {
 	var all []os.Signal
 	for sig := unix.Signal(1); sig <= 64; sig++ {
-		if sig != unix.SIGURG && sig != unix.SIGCHLD {
+		switch {
+		case sig == unix.SIGURG || sig == unix.SIGCHLD:
+		case os.Getpid() == 1 && slices.Contains(faults, sig):
+			ignore(sig)
+		default:
 			all = append(all, sig)
 		}
 	}
 	signal.Notify(make(chan os.Signal, 1), all...)
-	resetLibraryIgnored()
+	for _, sig := range unhandled {
+		ignore(sig)
+	}
 }
 
-// resetLibraryIgnored makes commands start with the two signals that C libraries
-// use among threads at their default, whatever started the guest: Go's runtime
-// leaves them as they were, and what is ignored stays so in a child.
-func resetLibraryIgnored() {
-	var byDefault [4]uint64 // struct sigaction: a null handler
-	for sig := uintptr(32); sig <= 33; sig++ {
-		unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
+// faults are the signals that end a Go program which nobody seems to have sent.
+var faults = []unix.Signal{
+	unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS,
+}
+
+const (
+	sigDefault = 0
+	sigIgnore  = 1
+)
+
+// unhandled are the signals for which the runtime has no handler, so that
+// nothing would be done about them; nor does it reset them for commands.
+var unhandled = []unix.Signal{32, 34}
+
+// ignore takes a signal from the Go runtime behind its back: signal.Ignore
+// leaves the runtime its handler for faults.
+func ignore(sig unix.Signal) {
+	const sigIgn = 1
+	setAction(sig, sigIgn)
+}
+
+// unignore makes the next fork start with the default for what is ignored and
+// would stay so, and returns what undoes that.
+func unignore() (restore func()) {
+	for _, sig := range unhandled {
+		setAction(sig, 0)
 	}
+	return func() {
+		for _, sig := range unhandled {
+			ignore(sig)
+		}
+	}
+}
+
+func setAction(sig unix.Signal, handler uint64) {
+	const maskSize = 8
+	action := [4]uint64{handler} // the kernel's struct sigaction: no flags, no mask
+	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, maskSize, 0, 0)
 }
 
 // becomeReaper adopts orphans (PID 1 does so anyway) and reaps whatever ends.

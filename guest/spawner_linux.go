@@ -77,6 +77,7 @@ func (s *spawner) launch(l *launch) (*process, error) {
 	p, err := s.table.start(mark, func() (int, error) {
 		defer s.adjust.raise()()
 		defer s.mark(mark)()
+		defer unignore()()
 		return syscall.ForkExec(path, l.argv, &syscall.ProcAttr{
 			Dir:   dir,
 			Env:   s.marks.environment(l.env, mark),
