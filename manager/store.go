@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
@@ -39,15 +40,23 @@ func openStore(dataDir string, log *slog.Logger) (*store, error) {
 }
 
 // load reads all records. One that cannot be used is set aside and never stops
-// the start: what it stood for in the backend becomes an orphan.
+// the start: what it stood for in the backend becomes an orphan. So one that
+// cannot be read does stop it, for it may be whole.
 func (s *store) load() ([]record, error) {
-	names, err := filepath.Glob(filepath.Join(s.dir, "*.json"))
+	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return nil, fmt.Errorf("list records: %w", err)
 	}
 	var records []record
-	for _, name := range names {
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".json") {
+			continue
+		}
+		name := filepath.Join(s.dir, e.Name())
 		r, err := readRecord(name)
+		if _, failed := errors.AsType[*fs.PathError](err); failed {
+			return nil, fmt.Errorf("read record: %w", err)
+		}
 		if err != nil {
 			s.setAside(name, err)
 			continue
@@ -58,6 +67,13 @@ func (s *store) load() ([]record, error) {
 }
 
 func readRecord(name string) (r record, err error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return r, err
+	}
+	if !info.Mode().IsRegular() { // a FIFO would be waited for
+		return r, errors.New("it is not a regular file")
+	}
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return r, err
