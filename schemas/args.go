@@ -70,16 +70,18 @@ func (a ExecArgs) Request() (ExecRequest, error) {
 // ReadFileArgs of read_file.
 type ReadFileArgs struct {
 	InSandbox
-	Path     string   `json:"path" jsonschema_description:"File to read: absolute, or relative to /workspace."`
-	Offset   *int64   `json:"offset,omitempty" jsonschema:"minimum=0" jsonschema_description:"How many lines to skip; next_offset of the page before. Bytes instead of lines when the content is base64."`
-	Limit    *int64   `json:"limit,omitempty" jsonschema:"minimum=1" jsonschema_description:"Most lines to return. Bytes instead of lines when the content is base64."`
-	Encoding Encoding `json:"encoding,omitempty" jsonschema:"enum=utf-8,enum=base64" jsonschema_description:"base64 returns exact bytes whatever the content; utf-8 returns text even when some bytes are invalid. By default text comes as text, other content as base64."`
+	Path       string   `json:"path,omitempty" jsonschema_description:"File to read: absolute, or relative to /workspace."`
+	PathBase64 string   `json:"path_base64,omitempty" jsonschema_description:"The path's exact bytes in base64, instead of path, for names that are not UTF-8."`
+	Offset     *int64   `json:"offset,omitempty" jsonschema:"minimum=0" jsonschema_description:"How many lines to skip; next_offset of the page before. Bytes instead of lines when the content is base64."`
+	Limit      *int64   `json:"limit,omitempty" jsonschema:"minimum=1" jsonschema_description:"Most lines to return. Bytes instead of lines when the content is base64."`
+	Encoding   Encoding `json:"encoding,omitempty" jsonschema:"enum=utf-8,enum=base64" jsonschema_description:"base64 returns exact bytes whatever the content; utf-8 returns text even when some bytes are invalid. By default text comes as text, other content as base64."`
 }
 
 // WriteFileArgs of write_file.
 type WriteFileArgs struct {
 	InSandbox
-	Path          string  `json:"path" jsonschema_description:"File to write: absolute within /workspace, or relative to it. Missing directories are made."`
+	Path          string  `json:"path,omitempty" jsonschema_description:"File to write: absolute within /workspace, or relative to it. Missing directories are made."`
+	PathBase64    string  `json:"path_base64,omitempty" jsonschema_description:"The path's exact bytes in base64, instead of path, for names that are not UTF-8."`
 	Content       *string `json:"content,omitempty" jsonschema_description:"The file's whole new text. Give this or content_base64."`
 	ContentBase64 *string `json:"content_base64,omitempty" jsonschema_description:"The file's whole new content in base64, for binary files."`
 	Mode          string  `json:"mode,omitempty" jsonschema:"pattern=^0?[0-7]{1\\,3}$" jsonschema_description:"Permission bits in octal, as 755. By default an existing file keeps its own and a new one gets 644."`
@@ -88,7 +90,8 @@ type WriteFileArgs struct {
 // EditFileArgs of edit_file.
 type EditFileArgs struct {
 	InSandbox
-	Path       string `json:"path" jsonschema_description:"File to change: absolute within /workspace, or relative to it."`
+	Path       string `json:"path,omitempty" jsonschema_description:"File to change: absolute within /workspace, or relative to it."`
+	PathBase64 string `json:"path_base64,omitempty" jsonschema_description:"The path's exact bytes in base64, instead of path, for names that are not UTF-8."`
 	OldText    string `json:"old_text" jsonschema:"minLength=1" jsonschema_description:"Exact text to replace, with its whitespace. It must occur once, unless replace_all is true."`
 	NewText    string `json:"new_text" jsonschema_description:"Text to put in its place; empty deletes it."`
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema_description:"Replace every occurrence. Default false."`
@@ -97,7 +100,8 @@ type EditFileArgs struct {
 // ListFilesArgs of list_files.
 type ListFilesArgs struct {
 	InSandbox
-	Path string `json:"path,omitempty" jsonschema_description:"Directory to list: absolute, or relative to /workspace. Default /workspace."`
+	Path       string `json:"path,omitempty" jsonschema_description:"Directory to list: absolute, or relative to /workspace. Default /workspace."`
+	PathBase64 string `json:"path_base64,omitempty" jsonschema_description:"The path's exact bytes in base64, instead of path, for names that are not UTF-8."`
 	PageArgs
 }
 

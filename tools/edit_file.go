@@ -28,6 +28,10 @@ func runEdit(ctx context.Context, c *call, in schemas.EditFileArgs) (schemas.Edi
 	if in.OldText == in.NewText {
 		return schemas.Edited{}, "", invalid("new_text", "must differ from old_text")
 	}
+	var err error
+	if in.Path, err = pathFrom(in.Path, in.PathBase64); err != nil {
+		return schemas.Edited{}, "", err
+	}
 	defer c.edits.lock(c.editKey(in))()
 	before, err := c.readWhole(ctx, in.SandboxID, in.Path)
 	if err != nil {

@@ -2,7 +2,9 @@ package tools
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/mcp-sandbox/mcp-sandbox/manager"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -35,6 +37,7 @@ func runExec(ctx context.Context, c *call, in schemas.ExecArgs) (schemas.ExecRes
 		return schemas.ExecResult{}, "", err
 	}
 	out := newOutput(int(limit), in.Encoding)
+	out.timeout = timeoutText(req.TimeoutSeconds, c.Config())
 	p := c.startProgress(ctx)
 	defer p.close()
 	exit, err := c.ExecStream(ctx, c.owner, in.SandboxID, req, func(s schemas.Stream, chunk []byte) error {
@@ -47,4 +50,12 @@ func runExec(ctx context.Context, c *call, in schemas.ExecArgs) (schemas.ExecRes
 	}
 	result, text := out.result(exit)
 	return result, text, nil
+}
+
+// timeoutText names the limit that a command may run into.
+func timeoutText(asked *float64, cfg manager.Config) string {
+	if asked == nil {
+		return fmt.Sprintf("%v, the default; at most %v", cfg.DefaultExecTimeoutSeconds, cfg.MaxExecTimeoutSeconds)
+	}
+	return fmt.Sprintf("%v; at most %v", *asked, cfg.MaxExecTimeoutSeconds)
 }

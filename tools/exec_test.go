@@ -29,7 +29,7 @@ func TestN12ExitCodesAreResults(t *testing.T) {
 		t.Errorf("got %q", text)
 	}
 	r, text = run(args{"command": "echo before; sleep 30", "timeout_seconds": 0.2})
-	if !r.TimedOut || r.ExitCode != 137 || r.Stdout != "before\n" || !strings.HasPrefix(text, "exit code 137: killed because its timeout passed, after ") {
+	if !r.TimedOut || r.ExitCode != 137 || r.Stdout != "before\n" || !strings.HasPrefix(text, "exit code 137: killed because its timeout_seconds (0.2; at most 3600) passed, after ") {
 		t.Errorf("got %+v, %q", r, text)
 	}
 	if r, text = run(args{"command": "true"}); r.ExitCode != 0 || !strings.HasSuffix(text, "no output") {

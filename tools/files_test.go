@@ -159,6 +159,30 @@ func TestBigFileOnAManager(t *testing.T) {
 	}
 }
 
+// F11: a name that is not UTF-8 is reached by its exact bytes.
+func TestF11PathBase64(t *testing.T) {
+	b := newBench(t)
+	id := b.create()
+	name := "odd-\xff"
+	encoded := base64.StdEncoding.EncodeToString([]byte(name))
+	b.call("write_file", args{"sandbox_id": id, "path_base64": encoded, "content": "one\n"})
+	b.call("edit_file", args{"sandbox_id": id, "path_base64": encoded, "old_text": "one", "new_text": "two"})
+	if text := b.call("read_file", args{"sandbox_id": id, "path_base64": encoded}).text(); !strings.Contains(text, "two") {
+		t.Errorf("read %q", text)
+	}
+	for field, a := range map[string]args{
+		"path":        {"sandbox_id": id},
+		"path_base64": {"sandbox_id": id, "path_base64": "%"},
+	} {
+		if r := b.call("read_file", a); !r.IsError || !strings.Contains(r.text(), field) {
+			t.Errorf("%v: got %q", a, r.text())
+		}
+	}
+	if r := b.call("read_file", args{"sandbox_id": id, "path": "a", "path_base64": encoded}); !r.IsError {
+		t.Error("both were taken")
+	}
+}
+
 func TestReadPastTheEnd(t *testing.T) {
 	b := newBench(t)
 	id := b.create()

@@ -19,9 +19,12 @@ var listFiles = define(about{
 It does not go into subdirectories: for a tree, or to search, use exec with find or rg. A page holds 100 entries unless limit says otherwise, fewer when their names are long; pass next_cursor as cursor for the rest. The text has mode, size, time and name on a line for each. Without path it lists /workspace.`,
 	Hints: hints{ReadOnly: true, Idempotent: true},
 }, func(ctx context.Context, c *call, in schemas.ListFilesArgs) (schemas.FileList, string, error) {
-	path := in.Path
-	if path == "" {
-		path = workspace
+	if in.Path == "" && in.PathBase64 == "" {
+		in.Path = workspace
+	}
+	path, err := pathFrom(in.Path, in.PathBase64)
+	if err != nil {
+		return schemas.FileList{}, "", err
 	}
 	return listed(in.PageArgs, 100, fileListText, func(p schemas.Page) (schemas.FileList, error) {
 		return c.ListFiles(ctx, c.owner, in.SandboxID, path, p)

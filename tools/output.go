@@ -15,13 +15,14 @@ type output struct {
 	stdout, stderr *headTail
 	limit          int // bytes of each
 	encoding       schemas.Encoding
+	timeout        string // the limit that the command has, in words
 }
 
 func newOutput(limit int, e schemas.Encoding) *output {
 	if e == schemas.EncodingBase64 { // a line in the middle would make it undecodable
-		return &output{newHead(limit), newHead(limit), limit, e}
+		return &output{stdout: newHead(limit), stderr: newHead(limit), limit: limit, encoding: e}
 	}
-	return &output{newHeadTail(limit), newHeadTail(limit), limit, schemas.EncodingUTF8}
+	return &output{stdout: newHeadTail(limit), stderr: newHeadTail(limit), limit: limit, encoding: schemas.EncodingUTF8}
 }
 
 func (o *output) add(s schemas.Stream, chunk []byte) {
@@ -84,7 +85,7 @@ func (o *output) result(x schemas.ExecExit) (schemas.ExecResult, string) {
 // text says how the command ended, and what it wrote.
 func (o *output) text(x schemas.ExecExit, stdout, stderr rendered) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s after %d ms\n", ending(x), x.DurationMS)
+	fmt.Fprintf(&b, "%s after %d ms\n", o.ending(x), x.DurationMS)
 	o.section(&b, "stdout", stdout, o.stdout.total)
 	o.section(&b, "stderr", stderr, o.stderr.total)
 	if o.stdout.total+o.stderr.total == 0 {
@@ -111,11 +112,11 @@ func (o *output) section(b *strings.Builder, name string, r rendered, total int6
 	}
 }
 
-func ending(x schemas.ExecExit) string {
+func (o *output) ending(x schemas.ExecExit) string {
 	s := fmt.Sprintf("exit code %d", x.ExitCode)
 	switch {
 	case x.TimedOut:
-		s += ": killed because its timeout passed,"
+		s += fmt.Sprintf(": killed because its timeout_seconds (%s) passed,", o.timeout)
 	case x.OOMKilled:
 		s += ": a process was killed for lack of memory,"
 	case x.Signal != nil:

@@ -29,6 +29,10 @@ Text comes in pages of whole lines, up to about 20 000 characters: limit asks fo
 }, runRead)
 
 func runRead(ctx context.Context, c *call, in schemas.ReadFileArgs) (*mcp.CallToolResult, error) {
+	var err error
+	if in.Path, err = pathFrom(in.Path, in.PathBase64); err != nil {
+		return nil, err
+	}
 	offset, err := within("offset", in.Offset, 0, 0, maxOffset)
 	if err != nil {
 		return nil, err

@@ -17,11 +17,15 @@ var writeFile = define(about{
 Better than exec with echo or heredocs: nothing needs quoting. Give content for text, or content_base64 for binary. A reader never sees it half-written. To change part of a file use edit_file. mode 755 makes a script executable. To write elsewhere, as in /tmp, use exec.`,
 	Hints: hints{Destructive: true, Idempotent: true},
 }, func(ctx context.Context, c *call, in schemas.WriteFileArgs) (schemas.FileInfo, string, error) {
+	path, err := pathFrom(in.Path, in.PathBase64)
+	if err != nil {
+		return schemas.FileInfo{}, "", err
+	}
 	content, err := newContent(in)
 	if err != nil {
 		return schemas.FileInfo{}, "", err
 	}
-	f, err := c.WriteFile(ctx, c.owner, in.SandboxID, in.Path, in.Mode, bytes.NewReader(content))
+	f, err := c.WriteFile(ctx, c.owner, in.SandboxID, path, in.Mode, bytes.NewReader(content))
 	return f, fmt.Sprintf("wrote %s, %s", f.Path, bytesOf(f.Size)), err
 })
 
