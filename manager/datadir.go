@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -18,8 +19,8 @@ var ErrDataDirHeld = errors.New("data directory is held by another server")
 // lockDataDir makes the directory and takes it for this process. The kernel
 // drops the lock with the process, so none is left over from a crash.
 func lockDataDir(dir string) (*flock.Flock, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make data directory: %w", err)
+	if err := makeDataDir(dir); err != nil {
+		return nil, err
 	}
 	lock := flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))
 	got, err := lock.TryLock()
@@ -37,6 +38,22 @@ func lockDataDir(dir string) (*flock.Flock, error) {
 		return nil, storeError("write owner of data directory", err)
 	}
 	return lock, nil
+}
+
+// makeDataDir makes the directory, for nobody but the server. One that is there
+// and that everybody may write to is refused, not mended: it may well be theirs.
+func makeDataDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make data directory: %w", err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look at data directory: %w", err)
+	}
+	if mode := info.Mode().Perm(); mode&0o002 != 0 && runtime.GOOS != "windows" {
+		return fmt.Errorf("look at data directory: everybody may write to it (mode %o); make it yours by chmod 700", mode)
+	}
+	return nil
 }
 
 // DataDirHolder is the process ID of the server that has the data directory, or

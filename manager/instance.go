@@ -13,8 +13,8 @@ import (
 // another's, from host and data directory. The directory is made when it is
 // missing, so that its true path is the same at every start.
 func InstanceID(dataDir string) (string, error) {
-	if err := os.MkdirAll(dataDir, 0o700); err != nil {
-		return "", fmt.Errorf("make data directory: %w", err)
+	if err := makeDataDir(dataDir); err != nil {
+		return "", err
 	}
 	path, err := filepath.Abs(dataDir)
 	if err != nil {

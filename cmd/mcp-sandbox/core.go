@@ -15,7 +15,7 @@ import (
 func (s *settings) openCore(log *slog.Logger, o manager.Observer) (*manager.Manager, manager.Backend, error) {
 	instance, err := manager.InstanceID(s.DataDir)
 	if err != nil {
-		return nil, nil, startFailure(err)
+		return nil, nil, s.startFailure(err)
 	}
 	backend, err := dockerbackend.New(s.backendConfig(instance, log))
 	if err != nil {
@@ -26,15 +26,15 @@ func (s *settings) openCore(log *slog.Logger, o manager.Observer) (*manager.Mana
 	m, err := manager.New(cfg, backend)
 	if err != nil {
 		backend.Close()
-		return nil, nil, startFailure(err)
+		return nil, nil, s.startFailure(err)
 	}
 	return m, backend, nil
 }
 
 // startFailure tells a directory that is in use from one that does not work.
-func startFailure(err error) error {
+func (s *settings) startFailure(err error) error {
 	if errors.Is(err, manager.ErrDataDirHeld) {
 		return failure{exitHeld, errors.New(message(err))}
 	}
-	return fmt.Errorf("open the data directory: %w", err)
+	return fmt.Errorf("AGENT_SANDBOX_DATA_DIR (--data-dir) is %q; it must be a directory of the server's own: %w", s.DataDir, err)
 }
