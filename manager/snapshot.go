@@ -85,7 +85,7 @@ func (m *Manager) checkStats(s ArchiveStats) error {
 func (m *Manager) tooLarge(cause error) *Error {
 	return &Error{
 		Kind:    KindTooLarge,
-		Message: fmt.Sprintf("the workspace is more than a snapshot may hold: %d bytes as a tar, and %d files", m.cfg.MaxSnapshotBytes, maxArchiveFiles),
+		Message: fmt.Sprintf("the workspace is more than a snapshot may hold, which is %d bytes as a tar, and %d files: %s", m.cfg.MaxSnapshotBytes, maxArchiveFiles, Public(cause).Message),
 		Hint:    "Delete what is not needed, caches and downloads first, or move it to /tmp, which snapshots leave out.",
 		Cause:   cause,
 	}

@@ -32,6 +32,9 @@ func openStore(dataDir string, log *slog.Logger) (*store, error) {
 	}
 	strays, _ := filepath.Glob(filepath.Join(s.dir, ".*"))
 	for _, stray := range strays {
+		if info, err := os.Lstat(stray); err == nil && info.IsDir() {
+			continue // not ours: some filesystems keep their snapshots in one
+		}
 		if err := os.Remove(stray); err != nil {
 			return nil, fmt.Errorf("remove stray temporary file: %w", err)
 		}
