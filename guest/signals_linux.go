@@ -46,27 +46,25 @@ var faults = []unix.Signal{
 	unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS,
 }
 
+// unhandled are the signals for which the runtime has no handler, so that
+// nothing would be done about them; nor does it reset them for commands.
+var unhandled = []unix.Signal{32, 34}
+
+// Handlers, as rt_sigaction(2) has them.
 const (
 	sigDefault = 0
 	sigIgnore  = 1
 )
 
-// unhandled are the signals for which the runtime has no handler, so that
-// nothing would be done about them; nor does it reset them for commands.
-var unhandled = []unix.Signal{32, 34}
-
 // ignore takes a signal from the Go runtime behind its back: signal.Ignore
 // leaves the runtime its handler for faults.
-func ignore(sig unix.Signal) {
-	const sigIgn = 1
-	setAction(sig, sigIgn)
-}
+func ignore(sig unix.Signal) { setAction(sig, sigIgnore) }
 
 // unignore makes the next fork start with the default for what is ignored and
 // would stay so, and returns what undoes that.
 func unignore() (restore func()) {
 	for _, sig := range unhandled {
-		setAction(sig, 0)
+		setAction(sig, sigDefault)
 	}
 	return func() {
 		for _, sig := range unhandled {
