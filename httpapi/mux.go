@@ -32,7 +32,8 @@ func (s *server) mux() http.Handler {
 	}
 	mux.HandleFunc("/", s.noRoute)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if path.Clean(r.URL.Path) != r.URL.Path { // the mux would redirect, to what is not there
+		// The mux would redirect, to what is not there, and answer "*" by itself.
+		if path.Clean(r.URL.Path) != r.URL.Path || r.RequestURI == "*" {
 			s.noRoute(w, r)
 			return
 		}

@@ -39,7 +39,9 @@ func newWeb(handler http.Handler, cert *certificate, mcp *tools.HTTP, m *manager
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug), // broken handshakes and such
+		// "OPTIONS *" is a call like any other, and so needs a key.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug), // broken handshakes and such
 	}
 	if cert != nil {
 		srv.TLSConfig = cert.config()

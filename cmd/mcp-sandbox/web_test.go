@@ -184,3 +184,29 @@ func TestIdleServerEndsAtOnce(t *testing.T) {
 		t.Error("it waits for something")
 	}
 }
+
+// The target "*" is no path. net/http has answers of its own for it, without a
+// key and without a body.
+func TestAsteriskIsAnsweredLikeAnyOther(t *testing.T) {
+	r := startWeb(t)
+	defer r.stop()
+	for _, method := range []string{"GET", "POST", "OPTIONS", "TRACE"} {
+		for key, want := range map[string]string{testKey: `404 {"error":{"code":"not_found"`, "no-key": `401 {"error":{"code":"unauthorized"`} {
+			c, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			c.SetDeadline(time.Now().Add(10 * time.Second))
+			fmt.Fprintf(c, "%s * HTTP/1.1\r\nHost: localhost\r\nX-API-Key: %s\r\nContent-Length: 0\r\n\r\n", method, key)
+			answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(answer.Body)
+			if got := fmt.Sprintf("%d %s", answer.StatusCode, body); !strings.HasPrefix(got, want) || err != nil {
+				t.Errorf("%s *: got %s, %v", method, got, err)
+			}
+		}
+	}
+}
