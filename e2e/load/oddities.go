@@ -87,6 +87,9 @@ func (b *builder) routes() {
 	b.refused("wrong methods", "GET", b.box+"/exec", "", 405)
 	b.refused("wrong methods", "HEAD", b.box+"/exec", "", 405)
 	b.refused("wrong methods", "POST", b.box, "{}", 405)
+	for _, method := range []string{"GET", "OPTIONS", "TRACE"} {
+		b.refused("no such route", method, "*", "", 404)
+	}
 	for _, target := range []string{"/", "/v1", "/v1/", "/v2/sandboxes", "/v1/sandboxes/", "/v1//sandboxes", "/v1/../etc/passwd", "/v1/sandboxes/%2e%2e/x", "/v1/sandboxes/%2e%2e%2f/exec", "//", "/%00", "/favicon.ico", "/.git/config",
 		"/v1/sandboxes/a/b/c/d", "/" + strings.Repeat("a", 8000), "http://localhost/nothing"} {
 		b.refused("no such route", "GET", target, "", 404)
@@ -110,6 +113,7 @@ func (b *builder) identities() {
 			b.add("bad keys", header, ours, 401, wait, func(int) string { return head("GET", target, header) })
 		}
 	}
+	b.add("bad keys", "OPTIONS *", ours, 401, wait, func(int) string { return head("OPTIONS", "*") })
 	b.add("bad keys", "a body without a key", ours, 401, wait, func(int) string {
 		return head("POST", "/v1/sandboxes", "Content-Length: 200000") + strings.Repeat("x", 200_000)
 	})
