@@ -1,14 +1,17 @@
 package e2e
 
 import (
+	"archive/tar"
 	"bufio"
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +32,71 @@ func TestHTTPFiles(t *testing.T) {
 		{"F14 an upload that is cut off", cutUpload},
 		{"F14 the server dies during an upload", serverDiesDuringUpload},
 	})
+	runCases(t, s, []testCase[*server]{{"archives, and what else only /v1 has", elseHTTP}})
+	t.Run("G16 an upload that is too large", largeUpload)
+}
+
+// elseHTTP: what /v1 has and no tool.
+func elseHTTP(s *server) {
+	b := s.create()
+	at := func(rest string, body string, method ...string) reply {
+		s.t.Helper()
+		r := s.do(append(method, "POST")[0], b.at(rest), strings.NewReader(body))
+		if r.status >= 300 {
+			s.t.Errorf("%v %s: %d %s", method, rest, r.status, r.body)
+		}
+		return r
+	}
+	at("", "", "GET")
+	at("/files/mkdir", `{"path":"d/e"}`)
+	at("/files?path=d/e/f&mode=755", "echo ran\n", "PUT")
+	at("/files/move", `{"from":"d/e/f","to":"d/g"}`)
+	if out := b.must("d/g; ls -R"); out != "ran\n.:\nd\n\n./d:\ne\ng\n\n./d/e:\n" {
+		s.t.Errorf("after mkdir, PUT and move: %q", out)
+	}
+	s.do("DELETE", b.at("/files?path=d"), nil).is(s.t, "delete a full directory", 400, schemas.CodeInvalidRequest)
+	packed := at("/archive?path=d", "", "GET").body
+	at("/files?path=d&recursive=true", "", "DELETE")
+	at("/archive?path=again", packed, "PUT")
+	if out := b.must("again/g; ls"); out != "ran\nagain\n" {
+		s.t.Errorf("after the archive: %q", out)
+	}
+	snap := b.snapshot("x")
+	r := s.do("GET", "/v1/snapshots/"+string(snap.ID)+"/archive", nil)
+	if r.status != 200 || int64(len(r.body)) != snap.SizeBytes || r.err != nil {
+		s.t.Errorf("download: %d, %d bytes of %d, %v", r.status, len(r.body), snap.SizeBytes, r.err)
+	}
+	r = s.do("POST", "/v1/snapshots?name=uploaded", strings.NewReader(r.body))
+	var uploaded schemas.Snapshot
+	if err := json.Unmarshal([]byte(r.body), &uploaded); err != nil || r.status != 201 || uploaded.Name != "uploaded" {
+		s.t.Fatalf("upload: %d %s", r.status, r.body)
+	}
+	if out := s.fork(uploaded.ID).must("again/g"); out != "ran\n" {
+		s.t.Errorf("a fork of what was uploaded: %q", out)
+	}
+}
+
+// largeUpload: a tar that is too large is refused, and nothing of it is kept.
+func largeUpload(t *testing.T) {
+	s := startAt(t, client.REST, "--max-snapshot-bytes=5000000")
+	flat(s, func() {
+		r := s.do("POST", "/v1/snapshots", io.MultiReader(strings.NewReader(tarHeader("big", 1<<30)), io.LimitReader(rand.Reader, 1<<30)))
+		r.is(t, "a large tar", 413, schemas.CodePayloadTooLarge)
+	})
+	s.do("POST", "/v1/snapshots", strings.NewReader("no tar at all")).is(t, "no tar", 400, schemas.CodeInvalidRequest)
+	if all := s.snapshots(); len(all) != 0 {
+		t.Errorf("kept: %+v", all)
+	}
+	if left, _ := filepath.Glob(s.dir + "/snapshots/*"); len(left) != 0 {
+		t.Errorf("left in the data directory: %v", left)
+	}
+}
+
+func tarHeader(name string, size int64) string {
+	var b strings.Builder
+	w := tar.NewWriter(&b)
+	_ = w.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o644})
+	return b.String()
 }
 
 func random(n int) []byte {

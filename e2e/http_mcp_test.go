@@ -205,7 +205,7 @@ func sessions(b *sandbox) {
 		b.t.Errorf("another's session: %d", got)
 	}
 	// A cancel in one session does not touch the same ID in the other.
-	calls := []*http.Response{b.post(ctx(b.t), one, b.execCall(5, "until [ -e go ]; do sleep 0.05; done; echo done")), b.begun(ctx(b.t), two, 5)}
+	calls := []*http.Response{b.post(ctx(b.t), one, b.execCall(5, "echo begun; until [ -e go ]; do sleep 0.05; done; echo done")), b.begun(ctx(b.t), two, 5)}
 	b.status(two, args{"method": "notifications/cancelled", "params": args{"requestId": 5}})
 	took(b.t, 5*time.Second, "the end of the cancelled call", func() { io.Copy(io.Discard, calls[1].Body) })
 	b.must("touch go")
