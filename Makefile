@@ -45,6 +45,10 @@ race: guest ## the same under the race detector
 demo: build base ## an agent's session from start to end: run, break, roll back, fork
 	go run ./e2e/demo -server bin/mcp-sandbox
 
+.PHONY: load
+load: build setup ## a server under load and nonsense, in under three minutes: docs/load.md
+	go run ./e2e/load -server bin/mcp-sandbox
+
 .PHONY: run
 run: build base ## serve HTTP on loopback with a fresh key, and say how to call it
 	@exec scripts/run
