@@ -6,8 +6,9 @@
 // its case in docs/field-cases.md. Without a daemon the tests fail; only -short
 // leaves them out. -full runs every count in full.
 //
-// Adding a case: take a server by start, a sandbox by its create, and say what
-// must hold. Whatever is left in Docker when the test ends is a failure.
+// Adding a case: take a server by start (startAt for another door than stdio), a
+// sandbox by its create, and say what must hold. Whatever is left in Docker when
+// the test ends is a failure.
 package e2e
 
 import (
