@@ -36,9 +36,7 @@ func ignoreSignals() {
 		}
 	}
 	signal.Notify(make(chan os.Signal, 1), all...)
-	for _, sig := range unhandled {
-		ignore(sig)
-	}
+	ignoreUnhandled()
 }
 
 // faults are the signals that end a Go program which nobody seems to have sent.
@@ -46,19 +44,20 @@ var faults = []unix.Signal{
 	unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS,
 }
 
-// unhandled are the signals for which the runtime has no handler, so that
-// nothing would be done about them; nor does it reset them for commands.
-var unhandled = []unix.Signal{32, 34}
+// unhandled are the signals for which the runtime has no handler (some that C
+// libraries use among threads; which ones depends on the build), so that nothing
+// would be done about them. Nor does it reset them for commands.
+var unhandled []unix.Signal
 
-// Handlers, as rt_sigaction(2) has them.
-const (
-	sigDefault = 0
-	sigIgnore  = 1
-)
-
-// ignore takes a signal from the Go runtime behind its back: signal.Ignore
-// leaves the runtime its handler for faults.
-func ignore(sig unix.Signal) { setAction(sig, sigIgnore) }
+// ignoreUnhandled finds them, and ignores them.
+func ignoreUnhandled() {
+	for sig := unix.Signal(32); sig <= 34; sig++ {
+		if handler := getAction(sig); handler == sigDefault || handler == sigIgnore {
+			unhandled = append(unhandled, sig)
+			ignore(sig)
+		}
+	}
+}
 
 // unignore makes the next fork start with the default for what is ignored and
 // would stay so, and returns what undoes that.
@@ -73,10 +72,30 @@ func unignore() (restore func()) {
 	}
 }
 
+// ignore takes a signal from the Go runtime behind its back: signal.Ignore
+// leaves the runtime its handler for faults.
+func ignore(sig unix.Signal) { setAction(sig, sigIgnore) }
+
+// sigaction is the kernel's: handler, flags, and so on, all zero but the first.
+type sigaction [4]uint64
+
+// Handlers, as rt_sigaction(2) has them.
+const (
+	sigDefault = 0
+	sigIgnore  = 1
+
+	sigsetSize = 8
+)
+
 func setAction(sig unix.Signal, handler uint64) {
-	const maskSize = 8
-	action := [4]uint64{handler} // the kernel's struct sigaction: no flags, no mask
-	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, maskSize, 0, 0)
+	action := sigaction{handler}
+	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, sigsetSize, 0, 0)
+}
+
+func getAction(sig unix.Signal) (handler uint64) {
+	var action sigaction
+	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), 0, uintptr(unsafe.Pointer(&action)), sigsetSize, 0, 0)
+	return action[0]
 }
 
 // becomeReaper adopts orphans (PID 1 does so anyway) and reaps whatever ends.
