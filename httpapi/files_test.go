@@ -94,7 +94,8 @@ func TestD8FileShrinks(t *testing.T) {
 	c := dial(t, d)
 	c.call("GET", file(at, "shrinks"))
 	c.call("GET", file(at, "other"))
-	if b, err := io.ReadAll(c.response("GET").Body); err != io.ErrUnexpectedEOF || bytes.Contains(b, []byte("HTTP/1.1")) {
+	// What the server closes with a request unread is reset, too, if it is late.
+	if b, err := io.ReadAll(c.response("GET").Body); err == nil || bytes.Contains(b, []byte("HTTP/1.1")) {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
 	if r := d.do("GET", file(at, "other"), nil); string(r.body) != "bbb" {
