@@ -53,7 +53,7 @@ type server struct {
 	core  core
 	hosts *hosts
 	times times
-	slots chan struct{}
+	slots *slots
 	// document is kept here, since the table cannot refer to what is made of it.
 	document []byte
 	log      *slog.Logger
@@ -87,7 +87,7 @@ func newServer(cfg Config, m core, t times) http.Handler {
 	s := &server{
 		cfg: cfg, core: m, times: t, log: cfg.Log,
 		hosts:    newHosts(cfg.ListenHost, cfg.AllowedOrigins),
-		slots:    make(chan struct{}, cfg.MaxInFlight),
+		slots:    newSlots(cfg.MaxInFlight),
 		document: OpenAPI(),
 	}
 	return s.observe(s.checkHosts(s.authenticate(s.bound(s.mux()))))
