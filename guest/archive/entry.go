@@ -121,18 +121,26 @@ func mode(hdr *tar.Header) uint32 { return uint32(hdr.Mode) & 0o1777 }
 // holes: a tar does not tell which were ones, and one file of nothing much must
 // not fill the disk of every fork.
 func (x *extractor) copy(fd int, size int64) error {
+	hole := false // at the end, so far
 	for {
 		n, err := x.tar.Read(x.buf)
-		if err := writeSparse(fd, x.buf[:n]); err != nil {
-			return err
+		if n > 0 {
+			var failed error
+			if hole, failed = writeSparse(fd, x.buf[:n]); failed != nil {
+				return failed
+			}
 		}
 		if err == io.EOF {
-			return unix.Ftruncate(fd, size) // it may end in a hole
+			break
 		}
 		if err != nil {
 			return x.broken(err)
 		}
 	}
+	if hole {
+		return unix.Ftruncate(fd, size)
+	}
+	return nil
 }
 
 func (x *extractor) symlink(t target, hdr *tar.Header) error {

@@ -65,27 +65,28 @@ const holeSize = 4 << 10
 
 var zeroBytes [holeSize]byte
 
-// writeSparse writes p at fd's position and skips whole pages of zeros.
-func writeSparse(fd int, p []byte) error {
+// writeSparse writes p at fd's position, skips whole pages of zeros, and tells
+// whether it ended by skipping some.
+func writeSparse(fd int, p []byte) (hole bool, err error) {
 	for len(p) > 0 {
-		data, hole := 0, 0
+		data, skip := 0, 0
 		for data < len(p) && !zeroPage(p[data:]) {
 			data = min(data+holeSize, len(p))
 		}
-		for data+hole < len(p) && zeroPage(p[data+hole:]) {
-			hole += holeSize
+		for zeroPage(p[data+skip:]) {
+			skip += holeSize
 		}
 		if err := writeAll(fd, p[:data]); err != nil {
-			return err
+			return false, err
 		}
-		if hole > 0 {
-			if _, err := unix.Seek(fd, int64(hole), io.SeekCurrent); err != nil {
-				return err
+		if hole = skip > 0; hole {
+			if _, err := unix.Seek(fd, int64(skip), io.SeekCurrent); err != nil {
+				return false, err
 			}
 		}
-		p = p[data+hole:]
+		p = p[data+skip:]
 	}
-	return nil
+	return hole, nil
 }
 
 func zeroPage(p []byte) bool {
