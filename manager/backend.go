@@ -174,7 +174,38 @@ type Guest interface {
 	// that the command started, sessions of their own included, and nothing else;
 	// it is no error. Children that a command leaves behind when it ends live on
 	// and hold nothing up. A Dir that is not there, or no directory, is KindInvalid.
+	//
+	// With c.Background set it may return while the command goes on: see there.
 	Exec(ctx context.Context, c Command, emit func(s schemas.Stream, chunk []byte) error) (Exit, error)
+
+	// Execs lists the background execs that are known, oldest first, at most
+	// MaxBackground.
+	Execs(ctx context.Context) ([]ExecState, error)
+	// Poll reads a background exec's output from o's offsets on. What comes first
+	// through emit is what there is, at most o.MaxBytes of each stream; when there
+	// is nothing and the command still runs, it waits up to o.Wait for some, or for
+	// the end. With o.Follow it goes on until the command has ended or ctx is done,
+	// and the command waits for emit instead of losing what nobody has read yet.
+	// Polling never changes what another poll sees. An ID that is not known is
+	// KindNotFound.
+	Poll(ctx context.Context, id schemas.ExecID, o PollOptions, emit func(s schemas.Stream, chunk []byte) error) (ExecState, error)
+	// Input writes all of r to a background exec's standard input, and ends the
+	// input if end is set. Calls for one exec are put one after the other. A
+	// command that has ended, or has closed its input, is KindConflict; one that
+	// does not read makes the call wait, until ctx ends. taken is how many bytes
+	// the command's pipe took, on errors too.
+	Input(ctx context.Context, id schemas.ExecID, r io.Reader, end bool) (taken int64, err error)
+	// Signal sends a signal, by name as "SIGINT", to the process group of a
+	// background exec (on a terminal, to the one in the foreground too). One that
+	// has ended is KindConflict.
+	Signal(ctx context.Context, id schemas.ExecID, signal string) error
+	// Kill ends a background exec with all it started, as a timeout does, and
+	// returns when that is done. Of one that has ended it kills what that has left
+	// behind. It is idempotent.
+	Kill(ctx context.Context, id schemas.ExecID) error
+	// Resize tells a background exec that has a terminal its new size. One that
+	// has none is KindConflict.
+	Resize(ctx context.Context, id schemas.ExecID, size WindowSize) error
 
 	// Read opens a regular file, through links, and reads from offset (beyond
 	// the end there is nothing) at most length bytes; negative: to the end. A
@@ -229,10 +260,69 @@ type Command struct {
 	// MaxStdout and MaxStderr, when not negative, are how many bytes of each
 	// stream are emitted; the rest is counted and dropped inside the sandbox.
 	MaxStdout, MaxStderr int64
+	// Background, when set, lets the command outlive the call.
+	Background *Background
+}
+
+// Background makes an exec one that has an ID and may outlive its call, its
+// connection and the server. The guest keeps the last 1 MiB (less in a sandbox
+// of little memory) of each stream, and MaxBackground such execs: for a new one
+// the oldest that has ended is forgotten; when all run it is KindLimit and
+// nothing is started. They end with their container.
+type Background struct {
+	ID schemas.ExecID // new
+	// Wait is how long Exec stays with the command, as without Background: output
+	// goes through emit, nothing is dropped, and the end of ctx or the connection
+	// kills it. When Wait has passed and it still runs, Exec returns with
+	// Exit.Running, and the totals of Exit are where Poll goes on without a gap. 0:
+	// at once, when it has been started.
+	Wait time.Duration
+	// Input keeps standard input open for Input when Stdin is nil. A Stdin that is
+	// not nil is the whole input; what the command has not read of it at the
+	// hand-over, up to 1 MiB, is kept for it (of more, the hand-over waits).
+	Input bool
+	// Terminal, when set, gives the command a controlling terminal of that size as
+	// its standard streams; all output is stdout.
+	Terminal *WindowSize
+}
+
+// MaxBackground is how many background execs a sandbox has at a time.
+const MaxBackground = 32
+
+// WindowSize of a terminal, each 1 to 4096.
+type WindowSize struct {
+	Columns, Rows uint16
+}
+
+// PollOptions of one poll.
+type PollOptions struct {
+	// Stdout and Stderr are offsets, in bytes since the command began. Beyond
+	// what there is yet is KindInvalid. Negative, in a terminal or not: the last
+	// so many bytes.
+	Stdout, Stderr int64
+	MaxBytes       int64 // of each stream; ignored with Follow
+	Wait           time.Duration
+	Follow         bool
+}
+
+// ExecState is a background exec at one moment.
+type ExecState struct {
+	ID       schemas.ExecID
+	Argv     []string // the first 1 KiB or so of it
+	Started  time.Time
+	Terminal bool
+	Running  bool
+	// From Poll: where the output that came through emit began, for each stream;
+	// larger than the offset asked for when that was already dropped.
+	Stdout, Stderr int64
+	// Exit has the totals of output while it runs, and everything afterwards,
+	// with the totals final.
+	Exit Exit
 }
 
 // Exit is how a command ended.
 type Exit struct {
+	Running                  bool // handed over: only totals and duration mean something
 	Code                     int
 	Signal                   string // "SIGKILL", empty when it exited
 	TimedOut                 bool

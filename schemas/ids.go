@@ -13,9 +13,14 @@ type SandboxID string
 // SnapshotID names a snapshot: "snap_" and 16 lower-case hex digits.
 type SnapshotID string
 
+// ExecID names a background exec of one sandbox: "ex_" and 16 lower-case hex
+// digits.
+type ExecID string
+
 const (
 	sandboxPrefix  = "sb_"
 	snapshotPrefix = "snap_"
+	execPrefix     = "ex_"
 	idDigits       = 16
 )
 
@@ -24,6 +29,9 @@ func NewSandboxID() SandboxID { return SandboxID(sandboxPrefix + randomHex()) }
 
 // NewSnapshotID returns an unguessable new ID.
 func NewSnapshotID() SnapshotID { return SnapshotID(snapshotPrefix + randomHex()) }
+
+// NewExecID returns an unguessable new ID.
+func NewExecID() ExecID { return ExecID(execPrefix + randomHex()) }
 
 // ParseSandboxID accepts exactly the shape of a sandbox ID, so that an ID can
 // never be taken for a path or a container name.
@@ -40,6 +48,20 @@ func ParseSnapshotID(s string) (SnapshotID, error) {
 		return "", fmt.Errorf("must be a snapshot ID: %q and %d lower-case hex digits", snapshotPrefix, idDigits)
 	}
 	return SnapshotID(s), nil
+}
+
+// ParseExecID accepts exactly the shape of the ID of a background exec.
+func ParseExecID(s string) (ExecID, error) {
+	if !hasIDShape(s, execPrefix) {
+		return "", fmt.Errorf("must be an exec ID: %q and %d lower-case hex digits", execPrefix, idDigits)
+	}
+	return ExecID(s), nil
+}
+
+// Validate tells whether the ID has its shape; [Decode] asks.
+func (id ExecID) Validate() error {
+	_, err := ParseExecID(string(id))
+	return err
 }
 
 // Validate tells whether the ID has its shape; [Decode] asks.
