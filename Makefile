@@ -22,7 +22,7 @@ check: guest ## formatting, vet, staticcheck, layers, generated files, other sys
 	@files=$$(gofmt -l .); [ -z "$$files" ] || { echo "not formatted (run gofmt -w):"; echo "$$files"; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
-	go test -short -run TestLayers ./e2e
+	go test -short -run 'TestLayers|TestGuaranteesHaveTests' ./e2e
 	scripts/check-generated
 	GOOS=darwin go build -o /dev/null ./cmd/mcp-sandbox
 	GOOS=windows go build -o /dev/null ./cmd/mcp-sandbox
