@@ -178,8 +178,7 @@ type Guest interface {
 	// With c.Background set it may return while the command goes on: see there.
 	Exec(ctx context.Context, c Command, emit func(s schemas.Stream, chunk []byte) error) (Exit, error)
 
-	// Execs lists the background execs that are known, oldest first, at most
-	// MaxBackground.
+	// Execs lists the background execs that are known, oldest first.
 	Execs(ctx context.Context) ([]ExecState, error)
 	// Poll reads a background exec's output from o's offsets on. What comes first
 	// through emit is what there is, at most o.MaxBytes of each stream; when there
@@ -266,16 +265,19 @@ type Command struct {
 
 // Background makes an exec one that has an ID and may outlive its call, its
 // connection and the server. The guest keeps the last 1 MiB (less in a sandbox
-// of little memory) of each stream, and MaxBackground such execs: for a new one
-// the oldest that has ended is forgotten; when all run it is KindLimit and
-// nothing is started. They end with their container.
+// of little memory) of each stream, and MaxBackground of those that were handed
+// over: for a new one the oldest that has ended is forgotten; when all run, a new
+// one is KindLimit and nothing is started. What is still in its Wait does not
+// count, so that hand-overs at the same time may make it a few more; what ends
+// within its Wait is forgotten at once, for nobody was told its ID. They end with
+// their container.
 type Background struct {
 	ID schemas.ExecID // new
 	// Wait is how long Exec stays with the command, as without Background: output
 	// goes through emit, nothing is dropped, and the end of ctx or the connection
 	// kills it. When Wait has passed and it still runs, Exec returns with
 	// Exit.Running, and the totals of Exit are where Poll goes on without a gap. 0:
-	// at once, when it has been started.
+	// at once, when it has been started, and always with Exit.Running.
 	Wait time.Duration
 	// Input keeps standard input open for Input when Stdin is nil. A Stdin that is
 	// not nil is the whole input; what the command has not read of it at the
