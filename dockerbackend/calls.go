@@ -52,6 +52,21 @@ func (e *engine) restartContainer(ctx context.Context, name string) error {
 	return err
 }
 
+func (e *engine) renameContainer(ctx context.Context, name, to string) error {
+	_, err := work(ctx, e, "rename container", do(func(ctx context.Context) error {
+		return e.api.ContainerRename(ctx, name, to)
+	}))
+	return err
+}
+
+// limitContainer gives a container, running or not, other limits.
+func (e *engine) limitContainer(ctx context.Context, name string, limits container.Resources) error {
+	_, err := work(ctx, e, "limit container", func(ctx context.Context) (container.UpdateResponse, error) {
+		return e.api.ContainerUpdate(ctx, name, container.UpdateConfig{Resources: limits})
+	})
+	return err
+}
+
 // removeContainer kills and removes, with the anonymous volumes if there are any.
 func (e *engine) removeContainer(ctx context.Context, name string) error {
 	_, err := work(ctx, e, "remove container", do(func(ctx context.Context) error {

@@ -30,6 +30,8 @@ type dockerAPI interface {
 	ContainerRestart(context.Context, string, container.StopOptions) error
 	ContainerInspect(context.Context, string) (container.InspectResponse, error)
 	ContainerList(context.Context, container.ListOptions) ([]container.Summary, error)
+	ContainerRename(context.Context, string, string) error
+	ContainerUpdate(context.Context, string, container.UpdateConfig) (container.UpdateResponse, error)
 	ContainerRemove(context.Context, string, container.RemoveOptions) error
 	ContainerCommit(context.Context, string, container.CommitOptions) (container.CommitResponse, error)
 	ContainerStatPath(context.Context, string, string) (container.PathStat, error)

@@ -100,7 +100,7 @@ func hostConfig(s site, ref manager.Ref, spec manager.Spec, image manager.Image,
 
 		Mounts:  []mount.Mount{workspaceMount(s, ref, fresh)},
 		Tmpfs:   tmpfs(s, spec, image.Volumes),
-		ShmSize: min(shmSize, spec.MemoryMB<<20/8), // see tmpfs
+		ShmSize: shmOf(spec),
 
 		LogConfig:     container.LogConfig{Type: "none"},
 		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyDisabled},
@@ -109,6 +109,9 @@ func hostConfig(s site, ref manager.Ref, spec manager.Spec, image manager.Image,
 		Resources: resources(s, spec),
 	}
 }
+
+// shmOf is the size of /dev/shm; see tmpfs.
+func shmOf(spec manager.Spec) int64 { return min(shmSize, spec.MemoryMB<<20/8) }
 
 func resources(s site, spec manager.Spec) container.Resources {
 	memory, pids, swappiness := spec.MemoryMB<<20, spec.PidsLimit+guestThreads, int64(0)

@@ -13,7 +13,7 @@ import (
 
 // guest is a [manager.Guest]: the channel's client in the manager's words.
 type guest struct {
-	container string
+	container string // under Backend.mu: Adopt renames it
 	client    *client.Client
 	watch     *watch
 }
@@ -21,11 +21,12 @@ type guest struct {
 var _ manager.Guest = (*guest)(nil)
 
 func (b *Backend) newGuest(name string, c *client.Client) *guest {
-	g := &guest{container: name, client: c, watch: &watch{
+	g := &guest{container: name, client: c}
+	g.watch = &watch{
 		hello:   func(ctx context.Context) error { _, err := c.Hello(ctx); return err },
-		inspect: func(ctx context.Context) error { return b.checkAlive(ctx, name) },
+		inspect: func(ctx context.Context) error { return b.checkAlive(ctx, b.nameOf(g)) },
 		lost:    func() { c.Close() },
-	}}
+	}
 	b.mu.Lock()
 	b.guests[g] = struct{}{}
 	b.mu.Unlock()
@@ -36,6 +37,12 @@ func (b *Backend) newGuest(name string, c *client.Client) *guest {
 		b.mu.Unlock()
 	}()
 	return g
+}
+
+func (b *Backend) nameOf(g *guest) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return g.container
 }
 
 // closeGuests ends this server's connections to a container. Docker passes the

@@ -11,7 +11,17 @@ import (
 // is what Docker made of our wishes; what /proc says is what the kernel did.
 func TestHardening(t *testing.T) {
 	r := newRig(t)
-	box := r.create(spec(busybox))
+	t.Run("created", func(t *testing.T) { testHardening(t, r, r.create(spec(busybox))) })
+	t.Run("adopted", func(t *testing.T) {
+		made := spec(busybox)
+		made.CPUs, made.PidsLimit = 2, 100
+		box := r.create(made)
+		r.adopt(box, spec(busybox))
+		testHardening(t, r, box)
+	})
+}
+
+func testHardening(t *testing.T, r *rig, box *sandbox) {
 	t.Run("inspect", func(t *testing.T) { checkInspect(t, r.inspect(box.ref.Container)) })
 	for _, c := range []struct{ name, command, want string }{
 		{"user", "id -u; id -g; id -G", "1000\n1000\n1000\n"},

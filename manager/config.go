@@ -15,6 +15,7 @@ type Config struct {
 	AllowNetwork  bool
 
 	MaxSandboxes int
+	WarmPool     int // spare sandboxes kept ready; 0: none
 
 	DefaultTimeoutSeconds, MaxTimeoutSeconds int64
 	DefaultCPUs, MaxCPUs                     float64

@@ -19,7 +19,7 @@
 // wrong), refusals.go (the manager's own errors).
 //
 // Life: establish.go and incarnate.go (the path that create, fork and rollback
-// share), destroy.go, expire.go, deadline.go, status.go, frozen.go, reap.go (the
+// share), pool.go and pool_fill.go (incarnations in waiting), destroy.go, expire.go, deadline.go, status.go, frozen.go, reap.go (the
 // sweep behind the timers), reconcile.go and orphan.go (records against the
 // backend), tasks.go (work in the background).
 //

@@ -26,7 +26,7 @@ func (m *Manager) incarnate(ctx context.Context, s *sandbox, inc incarnation, sp
 		}
 		inc.Image = image
 	}
-	guest, err := m.create(ctx, s, inc, spec)
+	inc, guest, err := m.create(ctx, s, inc, spec)
 	if err != nil {
 		return inc, nil, err
 	}
@@ -39,28 +39,36 @@ func (m *Manager) incarnate(ctx context.Context, s *sandbox, inc incarnation, sp
 	return inc, guest, nil
 }
 
-// create calls the backend's Create in turn with others.
-func (m *Manager) create(ctx context.Context, s *sandbox, inc incarnation, spec Spec) (Guest, error) {
-	if err := m.making.Acquire(ctx, 1); err != nil {
-		return nil, context.Cause(ctx)
-	}
-	defer m.making.Release(1)
+// create takes a spare from the pool or, when there is none that fits, calls the
+// backend's Create in turn with others.
+func (m *Manager) create(ctx context.Context, s *sandbox, inc incarnation, spec Spec) (incarnation, Guest, error) {
 	if err := s.lockForge(ctx); err != nil {
-		return nil, err
+		return inc, nil, err
 	}
 	defer s.unlockForge()
+	if spare, guest, ok := m.pool.claim(ctx, inc.Ref.Container, spec, inc.Image); ok {
+		m.rename(s, inc.Ref, spare.Ref)
+		m.pool.settle(spare.Ref.Volume)
+		return spare, guest, nil
+	}
+	m.creating.Add(1)
+	defer m.creating.Add(-1)
+	if err := m.making.Acquire(ctx, 1); err != nil {
+		return inc, nil, context.Cause(ctx)
+	}
+	defer m.making.Release(1)
 	guest, err := m.backend.Create(ctx, inc.Ref, spec, inc.Image)
 	if isKind(err, KindConflict) {
-		return nil, &Error{Kind: KindInternal, Message: "create container", Cause: fmt.Errorf("%w: %w", errNameTaken, err)}
+		return inc, nil, &Error{Kind: KindInternal, Message: "create container", Cause: fmt.Errorf("%w: %w", errNameTaken, err)}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("create container: %w", err)
+		return inc, nil, fmt.Errorf("create container: %w", err)
 	}
 	if err := m.tellDeadline(ctx, s, guest); err != nil {
 		guest.Close()
-		return nil, err
+		return inc, nil, err
 	}
-	return guest, nil
+	return inc, guest, nil
 }
 
 // attach gives a sandbox a new current incarnation to connect to, with the

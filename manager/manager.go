@@ -33,7 +33,9 @@ type Manager struct {
 
 	// making bounds simultaneous creations: a daemon gets slower, not faster,
 	// with more.
-	making *semaphore.Weighted
+	making   *semaphore.Weighted
+	creating atomic.Int64 // creations and those that wait for their turn
+	pool     *pool
 
 	// ctx ends, with closing() as cause, when Close begins.
 	ctx  context.Context
@@ -69,6 +71,7 @@ func New(cfg Config, b Backend) (*Manager, error) {
 		sandboxes: map[schemas.SandboxID]*sandbox{},
 	}
 	m.ctx, m.stop = context.WithCancelCause(context.Background())
+	m.pool = newPool(m, cfg.WarmPool)
 	if err := m.loadRecords(); err != nil {
 		lock.Close()
 		return nil, err
@@ -101,6 +104,7 @@ func (m *Manager) Start() {
 	}
 	m.spawn(m.reconcileLoop)
 	m.spawn(m.reapLoop)
+	m.spawn(m.poolLoop)
 }
 
 // Config returns the limits in force.

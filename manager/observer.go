@@ -22,9 +22,11 @@ type Observer interface {
 type Event string
 
 const (
-	EventReaped      Event = "reaped"      // a sandbox has expired and is destroyed
-	EventReconciled  Event = "reconciled"  // records and backend were compared
-	EventReconnected Event = "reconnected" // a guest whose connection was lost, or never made, answers
+	EventReaped      Event = "reaped"       // a sandbox has expired and is destroyed
+	EventReconciled  Event = "reconciled"   // records and backend were compared
+	EventReconnected Event = "reconnected"  // a guest whose connection was lost, or never made, answers
+	EventPoolClaimed Event = "pool_claimed" // a spare has become a sandbox, or its new incarnation
+	EventPoolMissed  Event = "pool_missed"  // there was no spare for one
 )
 
 // observe is deferred by every operation; err is where its error will be.
@@ -54,6 +56,7 @@ func (m *Manager) event(e Event) {
 type Stats struct {
 	Sandboxes     map[schemas.Status]int
 	Execs         int // running
+	Spares        int // ready in the pool
 	Snapshots     int
 	SnapshotBytes int64 // on disk
 }
@@ -73,6 +76,7 @@ func (m *Manager) Stats() Stats {
 		x.mu.Unlock()
 	}
 	s.Snapshots, s.SnapshotBytes = m.snaps.size()
+	s.Spares = m.pool.count()
 	return s
 }
 

@@ -53,6 +53,7 @@ func (m *Manager) RemoveOrphans(ctx context.Context) error {
 
 func (m *Manager) knownNames() map[string]bool {
 	known := map[string]bool{}
+	m.pool.names(known) // first: what leaves the pool meanwhile is in a record by then
 	for _, s := range m.all() {
 		r := s.record()
 		for _, ref := range r.refs() {

@@ -54,10 +54,18 @@ type incarnation struct {
 // begin names a new incarnation of r.
 func (r *record) begin() incarnation {
 	r.Made++
-	name := fmt.Sprintf("agent-sandbox-%s-%d", r.ID, r.Made)
+	name := incarnationName(r.ID, r.Made)
+	return incarnation{Ref: Ref{Container: name, Volume: name, Key: newKey()}}
+}
+
+func incarnationName(id schemas.SandboxID, made int) string {
+	return fmt.Sprintf("agent-sandbox-%s-%d", id, made)
+}
+
+func newKey() string {
 	key := make([]byte, 32)
 	rand.Read(key) // never fails: crypto/rand
-	return incarnation{Ref: Ref{Container: name, Volume: name, Key: hex.EncodeToString(key)}}
+	return hex.EncodeToString(key)
 }
 
 // refs is everything in the backend that belongs to r.

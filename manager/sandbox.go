@@ -86,6 +86,24 @@ func (m *Manager) change(s *sandbox, edit func(*record) error) error {
 	return nil
 }
 
+// rename puts a ref, of which nothing was made, to another one in its record.
+// It is not written at once: until the next change is, a crash leaves what the
+// new one names without a record, to be removed like everything that has none.
+func (m *Manager) rename(s *sandbox, from, to Ref) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	r := s.record()
+	if r.Current.Ref == from {
+		r.Current.Ref = to
+	}
+	if r.Next != nil && r.Next.Ref == from {
+		next := *r.Next
+		next.Ref = to
+		r.Next = &next
+	}
+	m.install(s, r)
+}
+
 // condemn is change for the one edit that must not fail: what is to be
 // destroyed is, even when the disk is too full to write that down first.
 func (m *Manager) condemn(s *sandbox, reason string, due func(record) bool) bool {

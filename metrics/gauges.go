@@ -16,12 +16,13 @@ var (
 	sandboxes     = prometheus.NewDesc("mcp_sandbox_sandboxes", "Sandboxes that live, by status.", []string{"status"}, nil)
 	execs         = prometheus.NewDesc("mcp_sandbox_execs_in_flight", "Commands that run.", nil, nil)
 	snapshots     = prometheus.NewDesc("mcp_sandbox_snapshots", "Snapshots that are kept.", nil, nil)
+	spares        = prometheus.NewDesc("mcp_sandbox_pool_ready", "Spare sandboxes that wait for use.", nil, nil)
 	snapshotBytes = prometheus.NewDesc("mcp_sandbox_snapshot_bytes", "Bytes of snapshots on disk.", nil, nil)
 )
 
 // Describe implements [prometheus.Collector].
 func (gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{sandboxes, execs, snapshots, snapshotBytes} {
+	for _, d := range []*prometheus.Desc{sandboxes, execs, snapshots, snapshotBytes, spares} {
 		ch <- d
 	}
 }
@@ -38,4 +39,5 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 	gauge(execs, float64(s.Execs))
 	gauge(snapshots, float64(s.Snapshots))
 	gauge(snapshotBytes, float64(s.SnapshotBytes))
+	gauge(spares, float64(s.Spares))
 }

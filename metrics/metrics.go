@@ -45,6 +45,8 @@ func New() *Metrics {
 	m.count(manager.EventReaped, "mcp_sandbox_reaped_total", "Sandboxes that have expired and were destroyed.")
 	m.count(manager.EventReconciled, "mcp_sandbox_reconciled_total", "Times that records were compared with the backend.")
 	m.count(manager.EventReconnected, "mcp_sandbox_guest_reconnects_total", "Times that a sandbox was connected to again.")
+	m.count(manager.EventPoolClaimed, "mcp_sandbox_pool_claimed_total", "Sandboxes, and new containers of them, that came out of the pool.")
+	m.count(manager.EventPoolMissed, "mcp_sandbox_pool_missed_total", "Those that had to be made, for want of a spare that fits.")
 	return m
 }
 

@@ -18,8 +18,9 @@ type Fake struct {
 	mu         sync.Mutex // guards all below, and every file tree
 	containers map[string]*container
 	volumes    map[string]*volume
-	local      map[string]bool // image references that are here
-	pullable   map[string]bool // image references that a registry has
+	local      map[string]bool   // image references that are here
+	pullable   map[string]bool   // image references that a registry has
+	retagged   map[string]string // by reference: the ID it names now
 	down       bool
 	calls      map[Op]int
 	faults     map[Op][]*Fault
@@ -38,6 +39,7 @@ func NewFake(t testing.TB) *Fake {
 		volumes:    map[string]*volume{},
 		local:      map[string]bool{BusyboxImage: true, manager.BaseImage: true},
 		pullable:   map[string]bool{manager.FallbackImage: true},
+		retagged:   map[string]string{},
 		calls:      map[Op]int{},
 		faults:     map[Op][]*Fault{},
 	}

@@ -22,6 +22,7 @@ const (
 	OpRemove       Op = "Remove"
 	OpList         Op = "List"
 	OpRemoveFound  Op = "RemoveFound"
+	OpAdopt        Op = "Adopt"
 
 	OpExec        Op = "Guest.Exec"
 	OpRead        Op = "Guest.Read"

@@ -8,17 +8,21 @@ import (
 
 // PrepareImage implements Backend.
 func (f *Fake) PrepareImage(ctx context.Context, reference string) (manager.Image, error) {
+	id := reference
 	err := f.call(ctx, OpPrepareImage, func() error {
 		if !f.local[reference] && !f.pullable[reference] {
 			return fail(manager.KindInvalid, "image %q cannot be found or pulled", reference)
 		}
 		f.local[reference] = true
+		if other := f.retagged[reference]; other != "" {
+			id = other
+		}
 		return nil
 	})
 	if err != nil {
 		return manager.Image{}, err
 	}
-	return manager.Image{ID: reference, Env: []string{"PATH=/usr/bin:/bin"}}, nil
+	return manager.Image{ID: id, Env: []string{"PATH=/usr/bin:/bin"}}, nil
 }
 
 // HasImage implements Backend.
@@ -38,6 +42,14 @@ func (f *Fake) AddImage(reference string, local bool) {
 	if local {
 		f.local[reference] = true
 	}
+}
+
+// Retag makes a reference name another image than before.
+func (f *Fake) Retag(reference string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id := f.retagged[reference] + reference + "'"
+	f.retagged[reference], f.local[id] = id, true
 }
 
 // RemoveImage makes a reference unknown, locally and to the registry.

@@ -36,6 +36,7 @@ func Run(t *testing.T, o Options) {
 		{"Images", imageChecks},
 		{"Lifecycle", lifecycleChecks},
 		{"Loss", lossChecks},
+		{"Adopt", adoptChecks},
 		{"Exec", execChecks},
 		{"Kill", killChecks},
 		{"Output", outputChecks},
