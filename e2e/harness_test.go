@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,7 +80,8 @@ func launch(t *testing.T, p program, args ...string) *server {
 	}
 	p.dir = t.TempDir()
 	s := &server{&p, t}
-	s.args = append([]string{"--data-dir=" + s.dir, "--default-image=" + busybox, "--log-level=debug"}, args...)
+	// No pool, unless a test wants one: two containers a server add up.
+	s.args = append([]string{"--data-dir=" + s.dir, "--default-image=" + busybox, "--log-level=debug", "--warm-pool=0"}, args...)
 	instance, err := manager.InstanceID(s.dir)
 	if err != nil {
 		t.Fatal(err)
@@ -139,6 +141,11 @@ func (s *server) finish() {
 		if err := s.destroy(b.ID); err != nil {
 			s.t.Errorf("destroy %s: %v", b.ID, err)
 		}
+	}
+	if slices.Contains(s.args, poolOfTwo) { // what a killed server's pool has left must be gone by then
+		eventually(s.t, time.Minute, "only two spares are left", func() (bool, any) {
+			return len(s.awaitSpares(2)) == 2 && len(s.volumes()) == 2, s.volumes()
+		})
 	}
 	s.Signal(syscall.SIGTERM)
 	if code, err := s.ExitCode(5 * time.Second); err != nil || code != 0 {

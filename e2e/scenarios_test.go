@@ -17,7 +17,7 @@ func TestDoors(t *testing.T) {
 	t.Parallel()
 	for _, door := range []client.Door{client.Stdio, client.Streamable, client.SSE, client.REST} {
 		t.Run(string(door), func(t *testing.T) {
-			s := startAt(t, door, "--max-sandboxes=6")
+			s := startAt(t, door, "--max-sandboxes=6", poolOfTwo)
 			b := s.create(args{"name": "agent", "env": map[string]string{"WHO": "agent"}})
 			runCases(t, b, scenarios)
 			if door == client.SSE { // whose client library tells nobody that it gives up

@@ -23,6 +23,7 @@ type settings struct {
 	AllowNetwork  bool     `group:"sandboxes" default:"true" negatable:"" help:"Whether a sandbox may be given a network at all."`
 
 	MaxSandboxes          int64   `group:"limits" placeholder:"N" default:"20" min:"1" max:"10000" help:"Sandboxes that may live at a time, forks included."`
+	WarmPool              int64   `group:"limits" placeholder:"N" default:"2" min:"0" max:"100" help:"Spare sandboxes of the default image that are kept ready, so that creating, forking and rolling back is quick; 0 turns that off."`
 	DefaultTimeoutSeconds int64   `group:"limits" placeholder:"SECONDS" default:"900" min:"1" max:"31536000" help:"Time to live of a sandbox that asks for none."`
 	MaxTimeoutSeconds     int64   `group:"limits" placeholder:"SECONDS" default:"86400" min:"1" max:"31536000" help:"Longest time to live."`
 	DefaultCPUs           float64 `name:"default-cpus" group:"limits" placeholder:"CORES" default:"1" min:"0.01" max:"1024" help:"Processor cores of a sandbox that asks for none."`
@@ -82,6 +83,7 @@ func (s *settings) managerConfig(log *slog.Logger) manager.Config {
 		AllowedImages:             s.AllowedImages,
 		AllowNetwork:              s.AllowNetwork,
 		MaxSandboxes:              int(s.MaxSandboxes),
+		WarmPool:                  int(s.WarmPool),
 		DefaultTimeoutSeconds:     s.DefaultTimeoutSeconds,
 		MaxTimeoutSeconds:         s.MaxTimeoutSeconds,
 		DefaultCPUs:               s.DefaultCPUs,
