@@ -57,13 +57,14 @@ func (c *conn) dispatch(ctx context.Context, message []byte) {
 	case e.Method == string(mcp.MethodNotificationCancelled):
 		c.cancel(e.cancelledID())
 	case e.hasID() && e.Method != string(mcp.MethodInitialize):
-		c.start(ctx, e.ID, message)
+		c.start(ctx, e, message)
 	default: // initialize in turn, so that what follows finds a session
 		c.answer(c.handle(ctx, e.ID, message))
 	}
 }
 
-func (c *conn) start(ctx context.Context, id json.RawMessage, message []byte) {
+func (c *conn) start(ctx context.Context, e envelope, message []byte) {
+	id := e.ID
 	ctx, cancel := context.WithCancel(ctx)
 	call := &inflight{cancel: cancel}
 	c.mu.Lock()
@@ -71,7 +72,7 @@ func (c *conn) start(ctx context.Context, id json.RawMessage, message []byte) {
 	switch {
 	case c.closing:
 		cancel()
-		go c.write(rpcError(id, mcp.INTERNAL_ERROR, "the server is shutting down"))
+		go c.write(unavailable(id, e.Method, e.version() != "", errEnding))
 	case len(c.calls) >= maxInFlight:
 		cancel()
 		go c.write(rpcError(id, mcp.INTERNAL_ERROR, "too many requests at once"))

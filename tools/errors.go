@@ -31,7 +31,9 @@ var advice = map[schemas.Code]string{
 // failure is err as a result. All of it is in the text: with isError clients
 // show their model nothing else.
 func failure(ctx context.Context, err error) *mcp.CallToolResult {
-	if ctx.Err() != nil {
+	if why := (*manager.Error)(nil); errors.As(context.Cause(ctx), &why) {
+		err = why
+	} else if ctx.Err() != nil {
 		return mcp.NewToolResultError("cancelled: the call was cancelled before it ended.")
 	}
 	return mcp.NewToolResultError(failureText(public(err)))

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,11 +40,17 @@ const (
 // a cancelled call is answered although the protocol says not to. Here each
 // request has a goroutine and is known by its ID before the next line is read.
 func ServeStdio(ctx context.Context, srv *server.MCPServer, in io.Reader, out io.Writer, log *slog.Logger) error {
-	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
+	return serveLines(ctx, srv, in, out, log, func(*conn, <-chan error) time.Duration { return drainTime })
+}
+
+// serveLines calls leave when ctx is done and before calls are given their
+// moment, whose length leave returns; end has what ended the input.
+func serveLines(ctx context.Context, srv *server.MCPServer, in io.Reader, out io.Writer, log *slog.Logger, leave func(c *conn, end <-chan error) time.Duration) error {
+	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
 	broken := make(chan struct{})
 	w := &lineWriter{w: out, failed: func() { close(broken) }}
-	c := newConn(srv, "stdio", log, func(message any) {
+	c := newConn(srv, rand.Text(), log, func(message any) {
 		b, err := json.Marshal(message)
 		if err != nil {
 			log.Error("encode message", "error", err)
@@ -55,14 +62,16 @@ func ServeStdio(ctx context.Context, srv *server.MCPServer, in io.Reader, out io
 
 	end := make(chan error, 1)
 	go func() { end <- c.readLines(base, in) }()
-	var err error
+	var err, cause error
+	grace := drainTime
 	select {
 	case err = <-end:
 	case <-broken:
 		err = fmt.Errorf("write: %w", w.broken())
 	case <-ctx.Done():
+		grace, cause = leave(c, end), errEnding
 	}
-	c.finish(broken, drainTime, cancel)
+	c.finish(broken, grace, func() { cancel(cause) })
 	return err
 }
 
