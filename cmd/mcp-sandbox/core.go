@@ -9,32 +9,38 @@ import (
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 )
 
-// openCore makes manager and backend. It does not wait for Docker: a client's
-// first call must be answered at once, whatever the daemon does. An observer may
-// be nil.
-func (s *settings) openCore(log *slog.Logger, o manager.Observer) (*manager.Manager, manager.Backend, error) {
+// open takes the data directory and makes manager and backend. It does not wait
+// for Docker: a client's first call must be answered at once, whatever the daemon
+// does. An observer may be nil.
+func (s *settings) open(log *slog.Logger, o manager.Observer) (*holder, error) {
 	instance, err := manager.InstanceID(s.DataDir)
 	if err != nil {
-		return nil, nil, s.startFailure(err)
+		return nil, s.startFailure(err)
 	}
 	backend, err := dockerbackend.New(s.backendConfig(instance, log))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w -> %s", err, mendDocker)
+		return nil, fmt.Errorf("%w -> %s", err, mendDocker)
 	}
 	cfg := s.managerConfig(log)
 	cfg.Observer = o
 	m, err := manager.New(cfg, backend)
 	if err != nil {
 		backend.Close()
-		return nil, nil, s.startFailure(err)
+		return nil, s.startFailure(err)
 	}
-	return m, backend, nil
+	return newHolder(m, backend, log), nil
 }
 
 // startFailure tells a directory that is in use from one that does not work.
 func (s *settings) startFailure(err error) error {
 	if errors.Is(err, manager.ErrDataDirHeld) {
-		return failure{exitHeld, errors.New(message(err))}
+		return failure{exitHeld, held{err}}
 	}
 	return fmt.Errorf("AGENT_SANDBOX_DATA_DIR (--data-dir) is %q; it must be a directory of the server's own: %w", s.DataDir, err)
 }
+
+// held says who has the data directory, and no more.
+type held struct{ err error }
+
+func (h held) Error() string { return message(h.err) }
+func (h held) Unwrap() error { return h.err }

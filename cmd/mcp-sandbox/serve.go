@@ -11,7 +11,6 @@ import (
 	"syscall"
 
 	"github.com/mcp-sandbox/mcp-sandbox/httpapi"
-	"github.com/mcp-sandbox/mcp-sandbox/manager"
 	"github.com/mcp-sandbox/mcp-sandbox/metrics"
 	"github.com/mcp-sandbox/mcp-sandbox/tools"
 )
@@ -37,12 +36,11 @@ func (c *serveCmd) Run(e *env) error {
 	}
 	log := c.newLogger(e.stderr)
 	counts := metrics.New()
-	m, backend, err := c.openCore(log, counts)
+	h, err := c.open(log, counts)
 	if err != nil {
 		return err
 	}
-	defer backend.Close()
-	defer m.Close()
+	defer h.close()
 	l, err := c.listen()
 	if err != nil {
 		return err
@@ -52,17 +50,18 @@ func (c *serveCmd) Run(e *env) error {
 	defer stop()
 	defer c.reloadOnHangup(keys, cert, log)()
 
-	counts.Watch(m.Stats)
-	m.Start()
-	w := c.newWeb(m, keys, cert, counts, log)
+	counts.Watch(h.m.Stats)
+	h.start("serve", graceTime, counts.Handler())
+	defer context.AfterFunc(ctx, func() { h.leave() })()
+	w := c.newWeb(h, keys, cert, counts, log)
 	fmt.Fprintf(e.stdout, "listening on %s\n", w.url(l.Addr()))
 	return w.serve(ctx, stop, l)
 }
 
-func (c *serveCmd) newWeb(m *manager.Manager, keys *httpapi.Keys, cert *certificate, counts *metrics.Metrics, log *slog.Logger) *web {
-	mcp := tools.NewHTTP(tools.NewServer(m, version(), log), tools.HTTPConfig{Owner: httpapi.OwnerFrom, Log: log})
+func (c *serveCmd) newWeb(h *holder, keys *httpapi.Keys, cert *certificate, counts *metrics.Metrics, log *slog.Logger) *web {
+	mcp := tools.NewHTTP(h.mcp, tools.HTTPConfig{Owner: httpapi.OwnerFrom, Log: log})
 	handler := httpapi.New(httpapi.Config{
-		Manager: m, Version: version(),
+		Manager: h.m, Version: version(),
 		Keys: keys, Insecure: keys.Len() == 0, // only then is it allowed to be
 		ListenHost: c.Host, AllowedOrigins: c.AllowedOrigins,
 		Extra: map[string]http.Handler{
@@ -70,10 +69,10 @@ func (c *serveCmd) newWeb(m *manager.Manager, keys *httpapi.Keys, cert *certific
 			"/sse":            mcp.SSE(),
 			tools.MessagePath: mcp.Message(),
 		},
-		Health: m.Health, Metrics: counts.Handler(),
+		Health: h.m.Health, Metrics: counts.Handler(),
 		Log: log,
 	})
-	return newWeb(handler, cert, mcp, m, log)
+	return newWeb(handler, cert, mcp, h.m, log)
 }
 
 // reloadOnHangup reads keys and certificate again at each SIGHUP. What is wrong

@@ -35,12 +35,13 @@ type running struct {
 func startWeb(t *testing.T) *running {
 	c := &serveCmd{httpSettings: httpSettings{Host: "127.0.0.1", APIKeys: testKey}}
 	log := slog.New(slog.DiscardHandler)
+	fake := backendtest.NewFake(t)
 	m, err := manager.New(manager.Config{
 		DataDir: t.TempDir(), AllowedImages: []string{"*"}, MaxSandboxes: 9,
 		DefaultTimeoutSeconds: 900, MaxTimeoutSeconds: 900, DefaultCPUs: 1, MaxCPUs: 1, DefaultMemoryMB: 64, MaxMemoryMB: 64,
 		DefaultPidsLimit: 64, MaxPidsLimit: 64, DefaultExecTimeoutSeconds: 60, MaxExecTimeoutSeconds: 60,
 		MaxExecOutputBytes: 1 << 20, MaxFileBytes: 1 << 20, MaxSnapshotBytes: 1 << 20, ReapInterval: time.Minute, Log: log,
-	}, backendtest.NewFake(t))
+	}, fake)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func startWeb(t *testing.T) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := c.newWeb(m, keys, nil, metrics.New(), log)
+	w := c.newWeb(newHolder(m, fake, log), keys, nil, metrics.New(), log)
 	w.grace = time.Second
 	ctx, stop := context.WithCancel(t.Context())
 	r := &running{t: t, m: m, url: w.url(l.Addr()), stop: stop, ended: make(chan error, 1)}

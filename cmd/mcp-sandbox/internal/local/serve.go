@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -50,9 +51,10 @@ func NewServer(about About, api http.Handler, serve func(context.Context, *Strea
 	return s
 }
 
-// Serve takes connections from l until [Server.Leave] or [Server.Close].
+// Serve takes connections from l until that is closed, [Server.Leave] or
+// [Server.Close].
 func (s *Server) Serve(l net.Listener) {
-	if err := s.http.Serve(l); err != http.ErrServerClosed {
+	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 		s.log.Error("serve local socket", "error", err)
 	}
 }
