@@ -192,7 +192,9 @@ func foreignUntouched(s *server) {
 
 func held(t *testing.T) {
 	s := start(t)
-	p, err := client.Launch(s.launch())
+	second := s.launch()
+	second.Door, second.Env = client.REST, []string{"AGENT_SANDBOX_API_KEYS=" + aliceKey}
+	p, err := client.Launch(second)
 	if err != nil {
 		t.Fatal(err)
 	}
