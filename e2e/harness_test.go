@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -82,7 +83,7 @@ func launch(t *testing.T, p program, args ...string) *server {
 	s := &server{&p, t}
 	// No pool, unless a test wants one: two containers a server add up.
 	s.args = append([]string{"--data-dir=" + s.dir, "--default-image=" + busybox, "--log-level=debug", "--warm-pool=0"}, args...)
-	instance, err := manager.InstanceID(s.dir)
+	instance, err := manager.InstanceID(s.dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

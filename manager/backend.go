@@ -20,6 +20,9 @@ import (
 // was cut off half-way. The manager never calls Create and Remove of one Ref at
 // the same time; everything else may be concurrent, also for one Ref.
 //
+// What has the name of a ref but is not this server's is not there for Inspect
+// and Remove, which leave it alone; for Open it is in the way.
+//
 // Every method obeys its context, and bounds its own time when the context has
 // no deadline: a daemon that accepts and never answers ends in
 // [KindUnavailable], not in a hang. Errors are [*Error] with a kind; a message

@@ -3,6 +3,7 @@
 package manager
 
 import (
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ func TestDataDirOthersMayWriteTo(t *testing.T) {
 		if err := os.Chmod(dir, mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := InstanceID(dir); err == nil || !strings.Contains(err.Error(), "chmod 700") {
+		if _, err := InstanceID(dir, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "chmod 700") {
 			t.Errorf("mode %o: got %v", mode, err)
 		}
 		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != mode {
@@ -26,7 +27,7 @@ func TestDataDirOthersMayWriteTo(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := InstanceID(dir); err != nil {
+	if _, err := InstanceID(dir, slog.New(slog.DiscardHandler)); err != nil {
 		t.Error(err)
 	}
 }

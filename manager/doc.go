@@ -5,8 +5,11 @@
 // # Rooms
 //
 // Records: record.go (what is known of a sandbox, and what to make of it after
-// a crash), store.go and durable_*.go (on disk), datadir.go (one server at a
-// time), instance.go.
+// a crash), store.go (on disk).
+//
+// The data directory: datadir.go (is it ours, one server at a time), instance.go
+// and mark.go (what the server is called in the backend), folder.go (a directory
+// of records, whatever is in it), durable_*.go, open_*.go.
 //
 // Snapshots: snapstore.go (which there are), snaprecord.go, snapload.go (at
 // start), snapdraft.go (one being written), snapread.go (one being read, and

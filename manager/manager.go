@@ -31,6 +31,8 @@ type Manager struct {
 	snaps   *snapStore
 	started time.Time
 
+	instance string // what this server is called in the backend
+
 	// making bounds simultaneous creations: a daemon gets slower, not faster,
 	// with more.
 	making   *semaphore.Weighted
@@ -60,12 +62,12 @@ func New(cfg Config, b Backend) (*Manager, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	lock, err := lockDataDir(cfg.DataDir)
+	lock, instance, err := takeDataDir(cfg.DataDir, cfg.Log)
 	if err != nil {
 		return nil, err
 	}
 	m := &Manager{
-		cfg: cfg, backend: b, log: cfg.Log, lock: lock, started: time.Now(),
+		cfg: cfg, backend: b, log: cfg.Log, lock: lock, instance: instance, started: time.Now(),
 		making:    semaphore.NewWeighted(maxCreations),
 		wake:      make(chan struct{}, 1),
 		sandboxes: map[schemas.SandboxID]*sandbox{},
@@ -83,6 +85,7 @@ func (m *Manager) loadRecords() (err error) {
 	if m.store, err = openStore(m.cfg.DataDir, m.log); err != nil {
 		return err
 	}
+	m.store.instance = m.instance
 	if m.snaps, err = openSnapStore(m.cfg.DataDir, m.log); err != nil {
 		return err
 	}

@@ -67,24 +67,6 @@ func TestStrayTemporaryFilesGo(t *testing.T) {
 	s.mustSh(id, "true")
 }
 
-func TestInstanceID(t *testing.T) {
-	dir := t.TempDir()
-	link := filepath.Join(dir, "link")
-	if err := os.Symlink("real", link); err != nil {
-		t.Fatal(err)
-	}
-	real, err := manager.InstanceID(filepath.Join(dir, "real"))
-	if err != nil || len(real) != 16 {
-		t.Fatalf("%q, %v", real, err)
-	}
-	if again, err := manager.InstanceID(link); err != nil || again != real {
-		t.Errorf("by a link: %q, %v", again, err)
-	}
-	if other, err := manager.InstanceID(filepath.Join(dir, "other")); err != nil || other == real {
-		t.Errorf("another directory: %q, %v", other, err)
-	}
-}
-
 // Close ends what runs with a typed error, and keeps the sandboxes.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"regexp"
+	"strconv"
 	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
@@ -18,6 +20,7 @@ const recordVersion = 1
 // and pointers and never writes through them.
 type record struct {
 	Version   int                 `json:"version"`
+	Instance  string              `json:"instance,omitempty"` // of the server that wrote it
 	ID        schemas.SandboxID   `json:"id"`
 	Owner     Owner               `json:"owner"`
 	Name      string              `json:"name,omitempty"`
@@ -96,17 +99,42 @@ func (r *record) check() error {
 	default:
 		return fmt.Errorf("state %q is unknown", r.State)
 	}
+	if r.Owner == "" || r.Spec.Image == "" || r.Spec.CPUs <= 0 || r.Spec.MemoryMB <= 0 || r.Spec.PidsLimit <= 0 {
+		return fmt.Errorf("owner, image or a limit is missing")
+	}
 	for _, ref := range r.refs() {
-		if ref.Container == "" || ref.Volume == "" || ref.Key == "" {
-			return fmt.Errorf("a name or key is missing")
+		for _, name := range []string{ref.Container, ref.Volume} {
+			if _, ours := r.number(name); !ours {
+				return fmt.Errorf("%.100q is no name of what belongs to it", name)
+			}
+		}
+		if key, err := hex.DecodeString(ref.Key); err != nil || len(key) != 32 {
+			return fmt.Errorf("a key is missing or damaged")
 		}
 	}
 	return nil
 }
 
+var refName = regexp.MustCompile(`^agent-sandbox-(?:(sb_[0-9a-f]{16})-([0-9]{1,9})|spare-[0-9a-f]{16})$`)
+
+// number reads a name that [record.begin] has given; ours is false for one that
+// r never had, which may be another's or no name at all.
+func (r *record) number(name string) (n int, ours bool) {
+	part := refName.FindStringSubmatch(name)
+	if part == nil || part[1] != "" && part[1] != string(r.ID) {
+		return 0, false
+	}
+	n, _ = strconv.Atoi(part[2]) // none of a spare
+	return n, true
+}
+
 // recovered is what to make of a record that an earlier server left: what it
 // had begun to make is given up, what it had begun to destroy is destroyed.
 func recovered(r record) record {
+	for _, ref := range r.refs() {
+		n, _ := r.number(ref.Container)
+		r.Made = max(r.Made, n)
+	}
 	switch r.State {
 	case stateCreating:
 		r.State, r.Reason = stateDestroying, ReasonDestroyed

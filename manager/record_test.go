@@ -17,7 +17,7 @@ import (
 func someRecord() record {
 	r := record{
 		Version: recordVersion, ID: schemas.NewSandboxID(), Owner: "o", State: stateRunning,
-		Spec: Spec{Image: "x"}, CreatedAt: time.Unix(1, 0).UTC(), ExpiresAt: time.Unix(2, 0).UTC(),
+		Spec: Spec{Image: "x", CPUs: 1, MemoryMB: 64, PidsLimit: 32}, CreatedAt: time.Unix(1, 0).UTC(), ExpiresAt: time.Unix(2, 0).UTC(),
 	}
 	r.Current = r.begin()
 	return r
@@ -75,10 +75,15 @@ func TestForgetStale(t *testing.T) {
 }
 
 func TestStoreRoundTrip(t *testing.T) {
-	s, err := openStore(t.TempDir(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	open := func() *store {
+		s, err := openStore(dir, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
 	}
+	s := open()
 	r := someRecord()
 	next := r.begin()
 	r.Next, r.Stale = &next, []Ref{r.begin().Ref}
@@ -88,7 +93,7 @@ func TestStoreRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := s.load()
+	got, err := open().load()
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%v, %v", got, err)
 	}

@@ -1,64 +1,83 @@
 package manager
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
+var (
+	snapRecordName = regexp.MustCompile(`^snap_[0-9a-f]{16}\.json$`)
+	snapTarName    = regexp.MustCompile(`^snap_[0-9a-f]{16}\.tar\.zst$`)
+	snapDraftName  = regexp.MustCompile(`^\.snap_[0-9a-f]{16}\.(tar\.zst|json[0-9]+)$`)
+)
+
 // openSnapStore reads all records, and clears what an earlier server left
 // half-made or half-deleted.
 func openSnapStore(dataDir string, log *slog.Logger) (*snapStore, error) {
+	f, entries, err := openFolder(dataDir, "snapshots", log)
+	if err != nil {
+		return nil, err
+	}
 	s := &snapStore{
-		dir: filepath.Join(dataDir, "snapshots"), log: log,
-		openDraft: createDraft, writeRecord: writeDurably,
+		folder: f, openDraft: createDraft, writeRecord: writeDurably,
 		snaps: map[schemas.SnapshotID]snapRecord{},
 	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make snapshots directory: %w", err)
-	}
-	entries, err := os.ReadDir(s.dir)
-	if err != nil {
-		return nil, fmt.Errorf("list snapshots: %w", err)
-	}
+	spoken := map[string]bool{} // IDs with a record, be it one that cannot be used
+	var tars []fs.DirEntry
+	var others []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), recordSuffix) && !strings.HasPrefix(e.Name(), ".") {
-			s.load(e.Name())
+		id, _, _ := strings.Cut(e.Name(), ".")
+		switch name := e.Name(); {
+		case snapRecordName.MatchString(name):
+			spoken[id] = true
+			s.load(name)
+		case snapTarName.MatchString(name):
+			tars = append(tars, e)
+		case snapDraftName.MatchString(name):
+			s.clear(e)
+		case strings.HasSuffix(name, asideSuffix):
+			spoken[id] = true
+		default:
+			others = append(others, name)
 		}
 	}
-	for _, e := range entries {
-		s.clear(e.Name())
+	for _, e := range tars {
+		if id := strings.TrimSuffix(e.Name(), tarSuffix); !spoken[id] {
+			s.clear(e) // its record was never written or is already gone
+		}
 	}
+	s.strangers(others)
 	return s, nil
 }
 
 // load takes in one record. What cannot be used is set aside, tar and all, and
-// never stops the start: it may be somebody's only copy.
+// never stops the start: it may be somebody's only copy. What cannot be read
+// stays where it is, for the next start may read it.
 func (s *snapStore) load(name string) {
-	r, err := s.read(name)
-	if err == nil {
+	r, err := s.readRecord(name)
+	switch {
+	case err == nil:
 		s.snaps[r.ID] = r
-		return
-	}
-	s.log.Error("set aside a snapshot that cannot be used", "file", name, "error", err)
-	path := filepath.Join(s.dir, name)
-	if err := os.Rename(path, path+asideSuffix); err != nil {
-		s.log.Error("set aside snapshot", "file", name, "error", err)
+	case unreadable(err), errors.Is(err, errNewer):
+		s.log.Error("left out a snapshot that cannot be read now", "file", name, "error", err)
+	default:
+		s.setAside(name, err)
 	}
 }
 
-func (s *snapStore) read(name string) (r snapRecord, err error) {
-	data, err := os.ReadFile(filepath.Join(s.dir, name))
-	if err != nil {
+func (s *snapStore) readRecord(name string) (r snapRecord, err error) {
+	if err := s.read(name, &r); err != nil {
 		return r, err
 	}
-	if err := json.Unmarshal(data, &r); err != nil {
-		return r, err
+	if r.Version > snapVersion {
+		return r, fmt.Errorf("version is %d: %w", r.Version, errNewer)
 	}
 	if name != string(r.ID)+recordSuffix {
 		return r, fmt.Errorf("it is the record of another snapshot")
@@ -66,29 +85,16 @@ func (s *snapStore) read(name string) (r snapRecord, err error) {
 	if err := r.check(); err != nil {
 		return r, err
 	}
-	_, err = os.Stat(s.tarPath(r.ID))
-	return r, err
+	info, err := os.Lstat(s.tarPath(r.ID))
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, errors.New("its tar is missing")
+	}
+	if err != nil {
+		return r, err
+	}
+	keepPrivate(s.tarPath(r.ID), info, s.log)
+	return r, nil
 }
 
-// clear removes a file that no record stands for: a draft, or a tar whose
-// record was never written or is already gone.
-func (s *snapStore) clear(name string) {
-	id, isTar := strings.CutSuffix(name, tarSuffix)
-	if !strings.HasPrefix(name, ".") && (!isTar || s.spoken(id)) {
-		return
-	}
-	s.log.Info("remove half-made snapshot", "file", name)
-	if err := removeFile(filepath.Join(s.dir, name)); err != nil {
-		s.log.Warn("remove half-made snapshot", "file", name, "error", err)
-	}
-}
-
-// spoken tells whether a tar has a record, be it one that cannot be used.
-func (s *snapStore) spoken(id string) bool {
-	for _, path := range []string{s.recordPath(schemas.SnapshotID(id)), s.recordPath(schemas.SnapshotID(id)) + asideSuffix} {
-		if _, err := os.Lstat(path); err == nil {
-			return true
-		}
-	}
-	return false
-}
+// errNewer: a later release made it, and will know what to do with it.
+var errNewer = errors.New("it was made by a newer release of the server")

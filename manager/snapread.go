@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash"
 	"io"
 	"io/fs"
 	"os"
 	"sync"
+	"syscall"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -46,18 +48,12 @@ func (s *snapStore) usable(o Owner, id schemas.SnapshotID) (snapRecord, error) {
 
 // open opens the tar of a snapshot; deleting the snapshot does not disturb it.
 func (s *snapStore) open(r snapRecord) (*snapReader, error) {
-	file, err := os.Open(s.tarPath(r.ID))
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := s.find(r.Owner, r.ID); err != nil {
-			return nil, err // deleted since it was found
-		}
-		return nil, damaged(r.ID, "its file is missing", err)
-	}
+	file, err := openRegular(s.tarPath(r.ID))
 	if err != nil {
-		return nil, storeError("open snapshot", err)
+		return nil, s.notOpened(r, err)
 	}
 	info, err := file.Stat()
-	if err == nil && (!info.Mode().IsRegular() || info.Size() != r.StoredBytes) {
+	if err == nil && info.Size() != r.StoredBytes {
 		err = damaged(r.ID, "its file has another size than what was stored", nil)
 	}
 	if err != nil {
@@ -65,6 +61,22 @@ func (s *snapStore) open(r snapRecord) (*snapReader, error) {
 		return nil, err
 	}
 	return &snapReader{snap: r, file: file, sum: sha256.New()}, nil
+}
+
+// notOpened explains why the tar of a snapshot could not be opened.
+func (s *snapStore) notOpened(r snapRecord, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := s.find(r.Owner, r.ID); err != nil {
+			return err // deleted since it was found
+		}
+		return damaged(r.ID, "its file is missing", err)
+	case errors.Is(err, errNotRegular):
+		return damaged(r.ID, "something else is in the place of its file", err)
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return fmt.Errorf("open snapshot: %w", err)
+	}
+	return damaged(r.ID, "its file cannot be read", err)
 }
 
 func (r *snapReader) Read(p []byte) (int, error) {

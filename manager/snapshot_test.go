@@ -139,7 +139,7 @@ func TestG9FailedSnapshotLeavesNothing(t *testing.T) {
 		"L7 disk full later":    {func(s *server) { s.FullDisk(100_000) }, manager.KindNoSpace},
 		"record":                {func(s *server) { s.FailSnapshotRecords(errors.New("boom"), false) }, manager.KindInternal},
 		"record's last sync":    {func(s *server) { s.FailSnapshotRecords(errors.New("boom"), true) }, manager.KindInternal},
-		"name of the directory": {func(s *server) { os.RemoveAll(s.snapDir()) }, manager.KindInternal},
+		"name of the directory": {func(s *server) { os.RemoveAll(s.snapDir()) }, manager.KindNoSpace},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)

@@ -3,7 +3,6 @@ package manager
 import (
 	"errors"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -17,8 +16,7 @@ import (
 // what has no record is half-made or half-deleted, never shows, and is cleared
 // at the next start.
 type snapStore struct {
-	dir string
-	log *slog.Logger
+	folder
 
 	// How files get on disk; tests make it fail.
 	openDraft   func(path string) (draftFile, error)
@@ -31,7 +29,6 @@ type snapStore struct {
 const (
 	tarSuffix    = ".tar.zst"
 	recordSuffix = ".json"
-	asideSuffix  = ".corrupt"
 )
 
 func (s *snapStore) tarPath(id schemas.SnapshotID) string {

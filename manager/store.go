@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -16,29 +17,36 @@ import (
 
 // store keeps the records of sandboxes, one JSON file each.
 type store struct {
-	dir string
-	log *slog.Logger
+	folder
+	names    []string // of the records that were there when it was opened
+	instance string   // that writes them
 }
+
+var (
+	sandboxRecord = regexp.MustCompile(`^sb_[0-9a-f]{16}\.json$`)
+	sandboxDraft  = regexp.MustCompile(`^\.sb_[0-9a-f]{16}\.json[0-9]+$`)
+)
 
 // openStore makes the directory when it is missing, and clears what a write
 // that a crash cut off has left.
 func openStore(dataDir string, log *slog.Logger) (*store, error) {
-	s := &store{dir: filepath.Join(dataDir, "sandboxes"), log: log}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make records directory: %w", err)
+	f, entries, err := openFolder(dataDir, "sandboxes", log)
+	if err != nil {
+		return nil, err
 	}
-	if err := syncDir(dataDir); err != nil {
-		return nil, fmt.Errorf("sync data directory: %w", err)
-	}
-	strays, _ := filepath.Glob(filepath.Join(s.dir, ".*"))
-	for _, stray := range strays {
-		if info, err := os.Lstat(stray); err == nil && info.IsDir() {
-			continue // not ours: some filesystems keep their snapshots in one
+	s := &store{folder: f}
+	var others []string
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case sandboxRecord.MatchString(name):
+			s.names = append(s.names, name)
+		case sandboxDraft.MatchString(name):
+			s.clear(e)
+		case !strings.HasSuffix(name, asideSuffix):
+			others = append(others, name)
 		}
-		if err := os.Remove(stray); err != nil {
-			return nil, fmt.Errorf("remove stray temporary file: %w", err)
-		}
 	}
+	s.strangers(others)
 	return s, nil
 }
 
@@ -46,19 +54,11 @@ func openStore(dataDir string, log *slog.Logger) (*store, error) {
 // the start: what it stood for in the backend becomes an orphan. So one that
 // cannot be read does stop it, for it may be whole.
 func (s *store) load() ([]record, error) {
-	entries, err := os.ReadDir(s.dir)
-	if err != nil {
-		return nil, fmt.Errorf("list records: %w", err)
-	}
 	var records []record
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".json") {
-			continue
-		}
-		name := filepath.Join(s.dir, e.Name())
-		r, err := readRecord(name)
-		if _, failed := errors.AsType[*fs.PathError](err); failed {
-			return nil, fmt.Errorf("read record: %w", err)
+	for _, name := range s.names {
+		r, err := s.readRecord(name)
+		if unreadable(err) {
+			return nil, fmt.Errorf("read record, which may be whole, so nothing was started: %w", err)
 		}
 		if err != nil {
 			s.setAside(name, err)
@@ -69,41 +69,26 @@ func (s *store) load() ([]record, error) {
 	return records, nil
 }
 
-func readRecord(name string) (r record, err error) {
-	info, err := os.Stat(name)
-	if err != nil {
+func (s *store) readRecord(name string) (r record, err error) {
+	if err := s.read(name, &r); err != nil {
 		return r, err
 	}
-	if !info.Mode().IsRegular() { // a FIFO would be waited for
-		return r, errors.New("it is not a regular file")
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return r, err
-	}
-	if err := json.Unmarshal(data, &r); err != nil {
-		return r, err
-	}
-	if filepath.Base(name) != fileName(r.ID) {
+	if name != fileName(r.ID) {
 		return r, fmt.Errorf("it is the record of another sandbox")
 	}
 	return r, r.check()
 }
 
-func (s *store) setAside(name string, why error) {
-	s.log.Error("set aside a record that cannot be used", "file", filepath.Base(name), "error", why)
-	if err := os.Rename(name, name+".corrupt"); err != nil {
-		s.log.Error("set aside record", "file", filepath.Base(name), "error", err)
-	}
-}
-
 // save writes a record; when it returns nil the record survives a power cut,
 // and when it fails the one before is still there.
 func (s *store) save(r record) error {
-	r.Version = recordVersion
+	r.Version, r.Instance = recordVersion, s.instance
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode record: %w", err)
+	}
+	if len(data) > maxRecord {
+		return fmt.Errorf("record of %s has %d bytes, and more than %d could not be read again", r.ID, len(data), maxRecord)
 	}
 	return storeError("write record", writeDurably(s.path(r.ID), data))
 }
@@ -123,16 +108,21 @@ func fileName(id schemas.SandboxID) string { return string(id) + ".json" }
 // storeError gives a failure in the data directory its kind. The cause names
 // paths of the host, so it is for the log only.
 func storeError(act string, err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return &Error{
-			Kind: KindNoSpace, Message: "the server's data directory is full", Retryable: true,
-			Hint:  "Delete snapshots that are no longer needed, or ask the operator for room.",
-			Cause: fmt.Errorf("%s: %w", act, err),
-		}
-	default:
-		return fmt.Errorf("%s: %w", act, err)
 	}
+	cause := fmt.Errorf("%s: %w", act, err)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return &Error{
+			Kind: KindNoSpace, Message: "the server's data directory is full", Retryable: true, Cause: cause,
+			Hint: "Delete snapshots that are no longer needed, or ask the operator for room.",
+		}
+	}
+	if _, refused := errors.AsType[syscall.Errno](err); refused {
+		return &Error{
+			Kind: KindNoSpace, Message: "the server cannot write to its data directory", Retryable: true, Cause: cause,
+			Hint: "Nothing was changed. Ask the operator, whom the server's log tells why.",
+		}
+	}
+	return cause
 }

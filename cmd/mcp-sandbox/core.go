@@ -13,7 +13,7 @@ import (
 // for Docker: a client's first call must be answered at once, whatever the daemon
 // does. An observer may be nil.
 func (s *settings) open(log *slog.Logger, o manager.Observer) (*holder, error) {
-	instance, err := manager.InstanceID(s.DataDir)
+	instance, err := manager.InstanceID(s.DataDir, log)
 	if err != nil {
 		return nil, s.startFailure(err)
 	}

@@ -80,11 +80,13 @@ func (f *Fake) Create(ctx context.Context, ref manager.Ref, spec manager.Spec, i
 func (f *Fake) Open(ctx context.Context, ref manager.Ref, spec manager.Spec, image manager.Image) (manager.Guest, error) {
 	var g *guest
 	err := f.call(ctx, OpOpen, func() error {
-		if f.volumes[ref.Volume] == nil {
+		if v := f.volumes[ref.Volume]; v == nil || !v.managed {
 			return fail(manager.KindFailed, "the workspace is gone")
 		}
 		c := f.containers[ref.Container]
 		switch {
+		case c != nil && !c.managed:
+			return fail(manager.KindConflict, "something else has the container's name")
 		case c == nil && !f.local[image.ID]:
 			return fail(manager.KindInvalid, "image %s is not there", spec.Image)
 		case c != nil && c.state == manager.ContainerPaused:
@@ -117,10 +119,11 @@ func given(g *guest, err error) (manager.Guest, error) {
 func (f *Fake) Inspect(ctx context.Context, ref manager.Ref) (manager.State, error) {
 	s := manager.State{Container: manager.ContainerGone}
 	err := f.call(ctx, OpInspect, func() error {
-		if c := f.containers[ref.Container]; c != nil {
+		if c := f.containers[ref.Container]; c != nil && c.managed {
 			s.Container = c.state
 		}
-		s.Volume = f.volumes[ref.Volume] != nil
+		v := f.volumes[ref.Volume]
+		s.Volume = v != nil && v.managed
 		return nil
 	})
 	return s, err
@@ -129,8 +132,12 @@ func (f *Fake) Inspect(ctx context.Context, ref manager.Ref) (manager.State, err
 // Remove implements Backend.
 func (f *Fake) Remove(ctx context.Context, ref manager.Ref) error {
 	return f.call(ctx, OpRemove, func() error {
-		f.removeContainerLocked(ref.Container)
-		delete(f.volumes, ref.Volume)
+		if c := f.containers[ref.Container]; c != nil && c.managed {
+			f.removeContainerLocked(ref.Container)
+		}
+		if v := f.volumes[ref.Volume]; v != nil && v.managed {
+			delete(f.volumes, ref.Volume)
+		}
 		return nil
 	})
 }
