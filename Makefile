@@ -45,6 +45,10 @@ race: guest ## the same under the race detector
 demo: build base ## an agent's session from start to end: run, break, roll back, fork
 	go run ./e2e/demo -server bin/mcp-sandbox
 
+.PHONY: bench
+bench: build setup ## measure against Docker's own calls, in turn; figures to bin/bench.json: docs/performance.md
+	go run ./e2e/bench -server bin/mcp-sandbox -json bin/bench.json
+
 .PHONY: load
 load: build setup ## a server under load and nonsense, in under three minutes: docs/load.md
 	go run ./e2e/load -server bin/mcp-sandbox

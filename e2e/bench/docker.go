@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 )
@@ -26,22 +27,28 @@ func newDocker() *docker {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	}
-	return &docker{&http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 4}}}
+	return &docker{&http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 64}}}
 }
 
 // call does one request and hands over the body.
 func (d *docker) call(ctx context.Context, method, path string, body any, read func(io.Reader) error) error {
-	var in bytes.Buffer
-	if body != nil {
-		if err := json.NewEncoder(&in).Encode(body); err != nil {
+	in, typ := io.Reader(nil), "application/json"
+	switch b := body.(type) {
+	case nil:
+	case io.Reader:
+		in, typ = b, "application/x-tar"
+	default:
+		text, err := json.Marshal(b)
+		if err != nil {
 			return fmt.Errorf("encode: %w", err)
 		}
+		in = bytes.NewReader(text)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://docker"+path, &in)
+	req, err := http.NewRequestWithContext(ctx, method, "http://docker"+path, in)
 	if err != nil {
 		return fmt.Errorf("make a request: %w", err)
 	}
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", typ)
 	res, err := d.http.Do(req)
 	if err != nil {
 		return fmt.Errorf("docker %s: %w", path, err)
@@ -51,63 +58,71 @@ func (d *docker) call(ctx context.Context, method, path string, body any, read f
 		text, _ := io.ReadAll(res.Body)
 		return fmt.Errorf("docker %s: %s %s", path, res.Status, text)
 	}
+	if read == nil {
+		read = func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err }
+	}
 	return read(res.Body)
 }
 
-func (d *docker) get(ctx context.Context, path string, into any) error {
-	return d.call(ctx, "GET", path, nil, func(r io.Reader) error { return json.NewDecoder(r).Decode(into) })
+// ask does one request whose answer is JSON.
+func (d *docker) ask(ctx context.Context, method, path string, body, into any) error {
+	return d.call(ctx, method, path, body, func(r io.Reader) error { return json.NewDecoder(r).Decode(into) })
 }
 
-// container is the ID and the first process of a sandbox's container.
-func (d *docker) container(ctx context.Context, sandbox string) (id string, pid int, err error) {
+// about is what Docker says of a container.
+type about struct {
+	ID         string `json:"Id"`
+	State      struct{ Pid int }
+	Config     map[string]any
+	HostConfig map[string]any
+}
+
+// find is the container of a sandbox, by the ID in its name.
+func (d *docker) find(ctx context.Context, sandbox string) (a about, err error) {
 	var list []struct {
-		ID    string `json:"Id"`
-		Names []string
+		ID string `json:"Id"`
 	}
-	if err := d.get(ctx, "/containers/json", &list); err != nil {
-		return "", 0, err
+	filter := url.QueryEscape(fmt.Sprintf(`{"name":[%q]}`, sandbox))
+	if err := d.ask(ctx, "GET", "/containers/json?filters="+filter, nil, &list); err != nil {
+		return a, err
 	}
-	for _, c := range list {
-		if strings.Contains(strings.Join(c.Names, " "), sandbox) {
-			var about struct{ State struct{ Pid int } }
-			err := d.get(ctx, "/containers/"+c.ID+"/json", &about)
-			return c.ID, about.State.Pid, err
-		}
+	if len(list) != 1 {
+		return a, fmt.Errorf("%s has %d containers", sandbox, len(list))
 	}
-	return "", 0, fmt.Errorf("no container of %s", sandbox)
+	return a, d.ask(ctx, "GET", "/containers/"+list[0].ID+"/json", nil, &a)
 }
 
-// exec runs a command to its end by Docker's own exec: create, start, read, inspect.
-func (d *docker) exec(ctx context.Context, container string, argv ...string) error {
+// exec runs a command to its end by Docker's own exec: create, start, read,
+// inspect. first is called with the first bytes of output.
+func (d *docker) exec(ctx context.Context, container string, into io.Writer, argv ...string) error {
 	var made struct {
 		ID string `json:"Id"`
 	}
-	err := d.call(ctx, "POST", "/containers/"+container+"/exec", map[string]any{"Cmd": argv, "AttachStdout": true, "AttachStderr": true},
-		func(r io.Reader) error { return json.NewDecoder(r).Decode(&made) })
-	if err != nil {
+	if err := d.ask(ctx, "POST", "/containers/"+container+"/exec", args{"Cmd": argv, "AttachStdout": true, "AttachStderr": true}, &made); err != nil {
 		return err
 	}
-	err = d.call(ctx, "POST", "/exec/"+made.ID+"/start", map[string]any{"Detach": false},
-		func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err })
+	err := d.call(ctx, "POST", "/exec/"+made.ID+"/start", args{"Detach": false}, func(r io.Reader) error { _, err := io.Copy(into, r); return err })
 	if err != nil {
 		return err
 	}
 	var state struct{ ExitCode *int }
-	if err := d.get(ctx, "/exec/"+made.ID+"/json", &state); err != nil {
+	if err := d.ask(ctx, "GET", "/exec/"+made.ID+"/json", nil, &state); err != nil {
 		return err
 	}
-	if state.ExitCode == nil {
-		return fmt.Errorf("docker exec %v: has no exit code", argv)
-	}
-	if *state.ExitCode != 0 {
-		return fmt.Errorf("docker exec %v: exit code %d", argv, *state.ExitCode)
+	if state.ExitCode == nil || *state.ExitCode != 0 {
+		return fmt.Errorf("docker exec %v: no exit code 0", argv)
 	}
 	return nil
 }
 
-// archive reads the tar that Docker makes of a directory, and tells its size.
-func (d *docker) archive(ctx context.Context, container, path string) (size int64, err error) {
-	err = d.call(ctx, "GET", "/containers/"+container+"/archive?path="+path, nil,
-		func(r io.Reader) (err error) { size, err = io.Copy(io.Discard, r); return err })
+// archive reads the tar that Docker makes of a path.
+func (d *docker) archive(ctx context.Context, container, path string, into io.Writer) (size int64, err error) {
+	err = d.call(ctx, "GET", "/containers/"+container+"/archive?path="+url.QueryEscape(path), nil,
+		func(r io.Reader) (err error) { size, err = io.Copy(into, r); return err })
 	return size, err
+}
+
+// extract has Docker extract a tar into a directory.
+func (d *docker) extract(ctx context.Context, container, path string, tar io.Reader) error {
+	return d.call(ctx, "PUT", "/containers/"+container+"/archive?path="+url.QueryEscape(path), tar, nil)
 }

@@ -1,8 +1,16 @@
 // Command bench measures the product against Docker's own calls, in turn and in
-// one run, so that what else the machine does weighs on both alike. It prints
-// a table; the ratios are what to compare between machines and versions.
+// one run, so that what else the machine does weighs on all sides alike. It
+// prints a table and whether the aims are met, and can keep both as JSON. The
+// ratios are what to compare between machines and versions.
 //
-//	go run ./e2e/bench -server bin/mcp-sandbox
+//	make bench
+//	go run ./e2e/bench -server bin/mcp-sandbox -only exec -json bench.json
+//
+// # Rooms
+//
+// rig.go starts the servers, sides.go are ways to do the same thing, by our doors
+// (ours.go) and by Docker (docker.go, cli.go). part_*.go say what is measured.
+// sample.go takes times in turn, report.go and aims.go say what they mean.
 package main
 
 import (
@@ -11,17 +19,16 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-
-	"github.com/mcp-sandbox/mcp-sandbox/e2e/client"
+	"regexp"
 )
 
 var (
 	server = flag.String("server", "bin/mcp-sandbox", "the program to measure")
-	image  = flag.String("image", "mcp-sandbox/test-busybox", "image of the sandboxes; it must have a shell")
-	execs  = flag.Int("execs", 200, "how many commands")
-	boxes  = flag.Int("sandboxes", 8, "how many sandboxes are created")
-	files  = flag.Int("files", 10000, "how many files the tree has that is saved")
-	saves  = flag.Int("saves", 5, "how often it is saved and rolled back to")
+	image  = flag.String("image", "mcp-sandbox/base:latest", "image of the sandboxes; it must have a shell, seq and date")
+	only   = flag.String("only", "", "a regular expression: which parts to run, of "+partNames())
+	out    = flag.String("json", "", "file to write the figures to, as JSON")
+	scale  = flag.Float64("scale", 1, "how many rounds, as a share of the usual number")
+	boxes  = flag.Int("idle", 20, "most sandboxes that idle at a time; 100 takes a few minutes more")
 )
 
 func main() {
@@ -35,22 +42,46 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	dir, err := os.MkdirTemp("", "mcp-sandbox-bench-")
+	wanted, err := regexp.Compile(*only)
 	if err != nil {
-		return fmt.Errorf("make a data directory: %w", err)
+		return fmt.Errorf("-only: %w", err)
 	}
-	defer os.RemoveAll(dir)
-	c, err := client.Start(ctx, client.Options{Binary: *server, Args: []string{"--data-dir=" + dir, "--default-image=" + *image}})
+	r, err := newRig(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	b := &bench{ctx: ctx, client: c, docker: newDocker()}
-	defer b.cleanUp()
-	for _, part := range []func() error{b.lifecycle, b.commands, b.memory, b.trees} {
-		if err := part(); err != nil {
+	defer r.close()
+	for _, p := range parts {
+		if !wanted.MatchString(p.name) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "measuring %s …\n", p.name)
+		r.part = p.name
+		if err := p.run(r); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	if *out != "" {
+		if err := r.report.save(*out); err != nil {
 			return err
 		}
 	}
-	return b.table.print(os.Stdout)
+	return r.report.print(os.Stdout)
 }
+
+// parts are what is measured, in order.
+var parts []part
+
+type part struct {
+	name string
+	run  func(*rig) error
+}
+
+func init() {
+	parts = []part{
+		{"create", (*rig).create}, {"exec", (*rig).exec}, {"stream", (*rig).stream}, {"output", (*rig).output},
+		{"files", (*rig).files}, {"trees", (*rig).trees}, {"destroy", (*rig).destroy}, {"idle", (*rig).idle},
+	}
+}
+
+func partNames() string { return "create, exec, stream, output, files, trees, destroy, idle" }

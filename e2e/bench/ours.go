@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/client"
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// box makes a sandbox that stays until the end.
+func (r *rig) box(c *client.Client) (box schemas.Sandbox, err error) {
+	return box, c.Call(r.ctx, "sandbox_create", args{"timeout_seconds": 7200}, &box)
+}
+
+func (r *rig) run(c *client.Client, id schemas.SandboxID, argv ...string) error {
+	return r.exitOK(c, args{"sandbox_id": id, "argv": argv})
+}
+
+func (r *rig) sh(c *client.Client, id schemas.SandboxID, line string) error {
+	return r.exitOK(c, args{"sandbox_id": id, "command": line, "timeout_seconds": 600})
+}
+
+func (r *rig) exitOK(c *client.Client, a args) error {
+	var result schemas.ExecResult
+	if err := c.Call(r.ctx, "exec", a, &result); err != nil {
+		return err
+	}
+	if result.ExitCode != 0 {
+		return fmt.Errorf("%v: exit code %d: %s", a, result.ExitCode, result.Stderr)
+	}
+	return nil
+}
+
+func (r *rig) remove(c *client.Client, id schemas.SandboxID) error {
+	return c.Call(r.ctx, "sandbox_destroy", args{"sandbox_id": id}, nil)
+}
+
+// awaitPool waits until a server's pool is full.
+func (r *rig) awaitPool(c *client.Client, spares int) error {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		var text strings.Builder
+		if err := r.http(c, "GET", "/metrics", nil, &text); err != nil {
+			return err
+		}
+		if strings.Contains(text.String(), fmt.Sprintf("mcp_sandbox_pool_ready %d\n", spares)) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the pool is not full within a minute")
+		}
+	}
+}
+
+// http makes a call of /v1 and copies the answer.
+func (r *rig) http(c *client.Client, method, path string, body io.Reader, into io.Writer) error {
+	req, err := c.Request(r.ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	resp, err := c.HTTP.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1000))
+		return fmt.Errorf("%s %s: %s %s", method, path, resp.Status, text)
+	}
+	_, err = io.Copy(into, resp.Body)
+	return err
+}
+
+// streamed runs a command by exec/stream; each gets the events.
+func (r *rig) streamed(c *client.Client, id schemas.SandboxID, line string, each func(client.Event)) error {
+	req, err := c.Request(r.ctx, "POST", "/v1/sandboxes/"+string(id)+"/exec/stream", strings.NewReader(fmt.Sprintf(`{"command":%q,"timeout_seconds":600}`, line)))
+	if err != nil {
+		return err
+	}
+	resp, err := c.HTTP.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("exec/stream: %s", resp.Status)
+	}
+	return client.Events(resp.Body, each)
+}
