@@ -79,7 +79,9 @@ func launch(t *testing.T, p program, args ...string) *server {
 	if err := ready(); err != nil {
 		t.Fatal(err)
 	}
-	p.dir = t.TempDir()
+	if p.dir == "" {
+		p.dir = t.TempDir()
+	}
 	s := &server{&p, t}
 	// No pool, unless a test wants one: two containers a server add up.
 	s.args = append([]string{"--data-dir=" + s.dir, "--default-image=" + busybox, "--log-level=debug", "--warm-pool=0"}, args...)
