@@ -30,6 +30,9 @@ func (c *doctorCmd) Run(e *env) error {
 	d := &doctor{settings: &c.settings, out: e.stdout}
 	d.checkDocker(ctx)
 	d.checkDataDir()
+	if d.docker && d.dataDir {
+		d.checkOthers(ctx)
+	}
 	if d.problems {
 		return failure{exitProblem, errors.New("")}
 	}
@@ -41,11 +44,16 @@ type doctor struct {
 	*settings
 	out      io.Writer
 	problems bool
+
+	docker, dataDir bool // are as they should be
 }
 
 func (d *doctor) ok(what, format string, args ...any) {
 	fmt.Fprintf(d.out, "ok       %-15s %s\n", what, fmt.Sprintf(format, args...))
 }
+
+// note is for what may be as it should be, and may not.
+func (d *doctor) note(what, text string) { fmt.Fprintf(d.out, "note     %-15s %s\n", what, text) }
 
 // problem says what is wrong and, after the arrow, how to mend it.
 func (d *doctor) problem(what, wrong, mend string) {
@@ -68,6 +76,7 @@ func (d *doctor) checkDocker(ctx context.Context) {
 		d.problem("docker", message(err), cmp.Or(hint(err), "start Docker, or set DOCKER_HOST to where it listens"))
 		return
 	}
+	d.docker = true
 	d.ok("docker", "%s, API %s", info.Version, info.API)
 	d.ok("runtime", "%s", info.Runtime)
 	d.checkImage(ctx, backend)

@@ -26,8 +26,10 @@ func (d *doctor) checkDataDir() {
 	switch {
 	case err == nil:
 		m.Close()
+		d.dataDir = true
 		d.ok(what, "%s", d.DataDir)
 	case errors.Is(err, manager.ErrDataDirHeld):
+		d.dataDir = true
 		who := cmp.Or(process(manager.DataDirHolder(d.DataDir)), "another server")
 		d.ok(what, "%s, in use by %s", d.DataDir, who)
 		d.checkSocket(who)

@@ -1,0 +1,89 @@
+package dockerbackend
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+)
+
+// Other is what Docker has of another server's sandboxes.
+type Other struct {
+	Instance   string
+	Containers int
+	Running    int // of the containers
+	Volumes    int
+	Newest     time.Time // when the newest of it was made; zero when unknown
+}
+
+var safeLabel = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+
+// Remove is a command for the shell that removes all of it, empty where the
+// label might mean something to a shell.
+func (o Other) Remove() string {
+	if !safeLabel.MatchString(o.Instance) {
+		return ""
+	}
+	filter := "--filter label=" + labelManaged + "=" + managed + " --filter label=" + labelInstance + "=" + o.Instance
+	return "docker ps -aq " + filter + " | xargs -r docker rm -fv; docker volume ls -q " + filter + " | xargs -r docker volume rm"
+}
+
+// Others lists what carries the managed label and names another server than
+// this one, most first. Whether that server lives is not to be seen.
+func (b *Backend) Others(ctx context.Context) ([]Other, error) {
+	ours := filters.Arg("label", labelManaged+"="+managed)
+	containers, err := b.docker.listContainers(ctx, ours)
+	if err != nil {
+		return nil, err
+	}
+	volumes, err := b.docker.listVolumes(ctx, ours)
+	if err != nil {
+		return nil, err
+	}
+	others := map[string]*Other{}
+	of := func(labels map[string]string) *Other {
+		name := labels[labelInstance]
+		if others[name] == nil {
+			others[name] = &Other{Instance: name}
+		}
+		return others[name]
+	}
+	for _, c := range containers {
+		if !b.owns(c.Labels) {
+			of(c.Labels).addContainer(c)
+		}
+	}
+	for _, v := range volumes {
+		if !b.owns(v.Labels) {
+			created, _ := time.Parse(time.RFC3339, v.CreatedAt) // zero when unknown
+			of(v.Labels).Volumes++
+			of(v.Labels).made(created)
+		}
+	}
+	list := make([]Other, 0, len(others))
+	for _, o := range slices.SortedFunc(maps.Values(others), func(a, b *Other) int {
+		return cmp.Or(cmp.Compare(b.Containers+b.Volumes, a.Containers+a.Volumes), cmp.Compare(a.Instance, b.Instance))
+	}) {
+		list = append(list, *o)
+	}
+	return list, nil
+}
+
+func (o *Other) addContainer(c container.Summary) {
+	o.Containers++
+	if c.State == container.StateRunning || c.State == container.StatePaused {
+		o.Running++
+	}
+	o.made(time.Unix(c.Created, 0))
+}
+
+func (o *Other) made(at time.Time) {
+	if at.After(o.Newest) {
+		o.Newest = at
+	}
+}
