@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/docker/docker/client"
 	"golang.org/x/sync/singleflight"
@@ -37,6 +38,8 @@ type Backend struct {
 	flights singleflight.Group
 	pruning pruner
 
+	started time.Time
+
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 
@@ -67,9 +70,10 @@ func newBackend(cfg Config, user owner, api dockerAPI) *Backend {
 	}
 	b := &Backend{
 		cfg: cfg, user: user, log: cfg.Log,
-		docker:  &engine{api: api, log: cfg.Log},
+		docker:  newEngine(api, cfg.Log),
 		guest:   &guestBinaries{path: cfg.GuestPath},
 		locks:   newLocks(),
+		started: time.Now(),
 		helpers: map[string]bool{},
 		guests:  map[*guest]struct{}{},
 	}

@@ -50,6 +50,9 @@ func isAway(ctx context.Context, err error) bool {
 }
 
 func (b *Backend) create(ctx context.Context, i incarnation, undo *undo) (manager.Guest, error) {
+	if i.spec.Network {
+		undo.add(func(ctx context.Context) { _ = b.dropNetwork(ctx) }) // List names what stays
+	}
 	undo.add(func(ctx context.Context) { b.undoVolume(ctx, i) })
 	if err := b.makeVolume(ctx, i); err != nil {
 		return nil, err

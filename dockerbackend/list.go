@@ -24,17 +24,32 @@ func (b *Backend) List(ctx context.Context) ([]manager.Found, error) {
 	}
 	var found []manager.Found
 	for _, c := range containers {
-		if name := containerName(c); b.owns(c.Labels) && !b.isHelping(name) {
-			found = append(found, manager.Found{Kind: manager.FoundContainer, Name: name, Created: time.Unix(c.Created, 0)})
+		if name := containerName(c); b.claims(c.Labels, time.Unix(c.Created, 0)) && !b.isHelping(name) {
+			found = append(found, manager.Found{Kind: manager.FoundContainer, Name: name})
 		}
 	}
 	for _, v := range volumes {
-		if b.owns(v.Labels) {
-			created, _ := time.Parse(time.RFC3339, v.CreatedAt) // zero when unknown
-			found = append(found, manager.Found{Kind: manager.FoundVolume, Name: v.Name, Created: created})
+		created, _ := time.Parse(time.RFC3339, v.CreatedAt) // zero when unknown
+		if b.claims(v.Labels, created) {
+			found = append(found, manager.Found{Kind: manager.FoundVolume, Name: v.Name})
 		}
 	}
-	return found, nil
+	// What is left of the network when its last container went without us.
+	network, idle, err := b.idleNetwork(ctx)
+	if err == nil && idle && b.owns(network.Labels) {
+		found = append(found, manager.Found{Kind: manager.FoundNetwork, Name: b.cfg.NetworkName})
+	}
+	return found, err
+}
+
+// strangeAge is how old a managed thing that names no server must be, when it was
+// made in this server's time: another program may be at work on it.
+const strangeAge = 15 * time.Minute
+
+// claims tells whether what has no record is this server's to clear away.
+func (b *Backend) claims(labels map[string]string, created time.Time) bool {
+	_, named := labels[labelInstance]
+	return b.owns(labels) && (named || created.Before(b.started) || time.Since(created) > strangeAge)
 }
 
 func containerName(c container.Summary) string {
@@ -52,8 +67,11 @@ func (b *Backend) isHelping(name string) bool {
 
 // RemoveFound implements [manager.Backend].
 func (b *Backend) RemoveFound(ctx context.Context, f manager.Found) error {
-	if f.Kind == manager.FoundVolume {
+	switch f.Kind {
+	case manager.FoundVolume:
 		return b.removeOwnVolume(ctx, f.Name)
+	case manager.FoundNetwork:
+		return b.dropNetwork(ctx)
 	}
 	release, err := b.locks.overtake(ctx, f.Name)
 	if err != nil {

@@ -79,23 +79,38 @@ func checkNetwork(n network.Inspect) error {
 	}
 }
 
-// dropNetwork removes the network if it is managed and no container, running or
-// not, is on it. It is tidying up: failures are only logged.
-func (b *Backend) dropNetwork(ctx context.Context) {
+// dropNetwork removes the network if it is managed and nobody is on it. Docker
+// refuses to remove one that has just been joined.
+func (b *Backend) dropNetwork(ctx context.Context) error {
 	if !b.network.TryLock() {
-		return // one is being put on it right now
+		return nil // one is being put on it right now
 	}
 	defer b.network.Unlock()
-	found, err := b.docker.inspectNetwork(ctx, b.cfg.NetworkName)
-	if err != nil || found.Labels[labelManaged] != managed {
-		return
+	found, idle, err := b.idleNetwork(ctx)
+	if err != nil || !idle {
+		return err
+	}
+	err = b.docker.removeNetwork(ctx, found.ID)
+	if isUnavailable(err) {
+		return err
+	}
+	if err != nil && !cerrdefs.IsNotFound(err) {
+		b.log.Debug("network stays", "error", err)
+	}
+	return nil
+}
+
+// idleNetwork is the network, if it is there and managed, while no container,
+// running or not, is on it.
+func (b *Backend) idleNetwork(ctx context.Context) (found network.Inspect, idle bool, err error) {
+	found, err = b.docker.inspectNetwork(ctx, b.cfg.NetworkName)
+	if cerrdefs.IsNotFound(err) || err == nil && found.Labels[labelManaged] != managed {
+		return found, false, nil
+	}
+	if err != nil {
+		return found, false, err
 	}
 	// By name too: a container that was never started does not know the ID yet.
 	users, err := b.docker.listContainers(ctx, filters.Arg("network", found.ID), filters.Arg("network", found.Name))
-	if err != nil || len(users) > 0 {
-		return
-	}
-	if err := b.docker.removeNetwork(ctx, found.ID); err != nil && !cerrdefs.IsNotFound(err) {
-		b.log.Debug("network stays", "error", err)
-	}
+	return found, err == nil && len(users) == 0, err
 }

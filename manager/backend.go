@@ -69,7 +69,8 @@ type Backend interface {
 	Remove(ctx context.Context, ref Ref) error
 
 	// List names everything in the backend that carries the managed label and
-	// belongs to this server's instance (or to none), wherever it came from.
+	// belongs to this server's instance (or to none), wherever it came from,
+	// but for what the backend itself is just using.
 	List(ctx context.Context) ([]Found, error)
 
 	// RemoveFound destroys one thing that List reported. It is idempotent.
@@ -130,8 +131,6 @@ const (
 type Found struct {
 	Kind FoundKind
 	Name string // the name in Ref, or what the backend calls it
-	// Created is when it was made; zero when unknown.
-	Created time.Time
 }
 
 // FoundKind says what a Found is.
@@ -140,6 +139,7 @@ type FoundKind string
 const (
 	FoundContainer FoundKind = "container"
 	FoundVolume    FoundKind = "volume"
+	FoundNetwork   FoundKind = "network" // that sandboxes share, while none is on it
 )
 
 // BackendInfo is what Probe learnt.

@@ -103,4 +103,5 @@ func (m *Manager) abandon(ctx context.Context, s *sandbox, why error) {
 		return
 	}
 	_ = m.finish(ctx, s) // logs by itself, and the reaper tries again
+	m.noteFailed(why)
 }

@@ -29,7 +29,6 @@ type Manager struct {
 	lock    *flock.Flock
 	store   *store
 	snaps   *snapStore
-	started time.Time
 
 	instance string // what this server is called in the backend
 
@@ -67,7 +66,7 @@ func New(cfg Config, b Backend) (*Manager, error) {
 		return nil, err
 	}
 	m := &Manager{
-		cfg: cfg, backend: b, log: cfg.Log, lock: lock, instance: instance, started: time.Now(),
+		cfg: cfg, backend: b, log: cfg.Log, lock: lock, instance: instance,
 		making:    semaphore.NewWeighted(maxCreations),
 		wake:      make(chan struct{}, 1),
 		sandboxes: map[schemas.SandboxID]*sandbox{},

@@ -1,24 +1,10 @@
 package manager
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Orphan is a thing in the backend that is ours by its label and that no record
 // knows, so nobody will ever use or remove it.
 type Orphan struct{ Found }
-
-// youngAge is how old a thing must be to be an orphan when it was made since
-// this server started: the backend makes things of its own, such as a container
-// to prepare an image in, that no record knows and that are soon gone.
-const youngAge = 15 * time.Minute
-
-// abandoned tells whether f is an orphan: unknown, and either from before this
-// server's time or too old to be part of something in progress.
-func abandoned(f Found, known map[string]bool, started, now time.Time) bool {
-	return !known[f.Name] && (f.Created.Before(started) || now.Sub(f.Created) > youngAge)
-}
 
 // Orphans lists what RemoveOrphans would remove: its dry run. Records are read
 // after the backend was asked: what is in the answer was recorded before it was
@@ -28,10 +14,10 @@ func (m *Manager) Orphans(ctx context.Context) ([]Orphan, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, now := m.knownNames(), time.Now()
+	known := m.knownNames()
 	var orphans []Orphan
 	for _, f := range found {
-		if abandoned(f, known, m.started, now) {
+		if !known[f.Name] {
 			orphans = append(orphans, Orphan{f})
 		}
 	}

@@ -9,6 +9,9 @@ const (
 	// resyncInterval is how often all is compared with the backend without
 	// any sign that it must be.
 	resyncInterval = 5 * time.Minute
+	// afterTrouble is when that happens after a round that trouble led to: the
+	// backend may still be doing what nobody waits for any more.
+	afterTrouble = 10 * time.Second
 	// reconcileTime bounds one round.
 	reconcileTime = 2 * time.Minute
 
@@ -19,32 +22,43 @@ const (
 // reconcileLoop compares records with the backend at the start, when the
 // backend turned out to be away and answers again, and now and then.
 func (m *Manager) reconcileLoop() {
-	tick := time.NewTicker(resyncInterval)
-	defer tick.Stop()
-	for m.reconcileUntilDone() {
+	woken := false
+	for {
+		troubled, ok := m.reconcileUntilDone()
+		if !ok {
+			return
+		}
+		pause := resyncInterval
+		if troubled || woken {
+			pause = afterTrouble
+		}
 		select {
 		case <-m.wake:
-		case <-tick.C:
+			woken = true
+		case <-time.After(pause):
+			woken = false
 		case <-m.ctx.Done():
 			return
 		}
 	}
 }
 
-// reconcileUntilDone tries until a round succeeds; false means that Close came
-// first. Nothing is forgotten meanwhile: what is to be done is in the records.
-func (m *Manager) reconcileUntilDone() bool {
+// reconcileUntilDone tries until a round succeeds, and tells whether one has
+// failed; not ok means that Close came first. Nothing is forgotten meanwhile:
+// what is to be done is in the records.
+func (m *Manager) reconcileUntilDone() (troubled, ok bool) {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, lastBackoff) {
 		err := m.reconcile()
 		m.noteAway(err)
 		if err == nil {
 			m.event(EventReconciled)
-			return true
+			return troubled, true
 		}
+		troubled = true
 		select {
 		case <-time.After(backoff):
 		case <-m.ctx.Done():
-			return false
+			return troubled, false
 		}
 	}
 }

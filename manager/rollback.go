@@ -145,6 +145,7 @@ func (m *Manager) undoRollback(ctx context.Context, s *sandbox, why error) {
 	})
 	if err == nil {
 		err = m.dropStale(ctx, s)
+		m.noteFailed(why)
 	}
 	if err != nil {
 		m.log.Warn("undo rollback; trying again later", "sandbox", s.id, "error", err)

@@ -101,6 +101,14 @@ func (m *Manager) noteBackend(err error) {
 	}
 }
 
+// noteFailed has the reconciler look for what a backend may have left over that
+// could not make something, such as the container an image is prepared in.
+func (m *Manager) noteFailed(err error) {
+	if isKind(err, KindBackend) || isKind(err, KindUnavailable) {
+		m.wakeReconciler()
+	}
+}
+
 func (m *Manager) wakeReconciler() {
 	select {
 	case m.wake <- struct{}{}:

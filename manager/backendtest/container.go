@@ -11,7 +11,6 @@ import (
 type container struct {
 	name, volume, key string
 	state             manager.ContainerState
-	created           time.Time
 	managed           bool
 
 	root     *node // with the volume's tree as its workspace
@@ -26,7 +25,6 @@ type container struct {
 
 type volume struct {
 	root    *node
-	created time.Time
 	managed bool
 }
 
@@ -36,7 +34,7 @@ type volume struct {
 func (f *Fake) startLocked(ref manager.Ref, spec manager.Spec) *guest {
 	c := f.containers[ref.Container]
 	if c == nil {
-		c = &container{name: ref.Container, volume: ref.Volume, key: ref.Key, created: time.Now(), managed: true}
+		c = &container{name: ref.Container, volume: ref.Volume, key: ref.Key, managed: true}
 		f.containers[ref.Container] = c
 	}
 	c.state = manager.ContainerRunning

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 )
@@ -69,7 +68,7 @@ func (f *Fake) Create(ctx context.Context, ref manager.Ref, spec manager.Spec, i
 		if !f.local[image.ID] {
 			return fail(manager.KindInvalid, "image %s is not there", spec.Image)
 		}
-		f.volumes[ref.Volume] = &volume{root: newDir(0o755), created: time.Now(), managed: true}
+		f.volumes[ref.Volume] = &volume{root: newDir(0o755), managed: true}
 		g = f.startLocked(ref, spec)
 		return nil
 	})
@@ -148,12 +147,12 @@ func (f *Fake) List(ctx context.Context) ([]manager.Found, error) {
 	err := f.call(ctx, OpList, func() error {
 		for _, name := range slices.Sorted(maps.Keys(f.containers)) {
 			if c := f.containers[name]; c.managed {
-				found = append(found, manager.Found{Kind: manager.FoundContainer, Name: name, Created: c.created})
+				found = append(found, manager.Found{Kind: manager.FoundContainer, Name: name})
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(f.volumes)) {
 			if v := f.volumes[name]; v.managed {
-				found = append(found, manager.Found{Kind: manager.FoundVolume, Name: name, Created: v.created})
+				found = append(found, manager.Found{Kind: manager.FoundVolume, Name: name})
 			}
 		}
 		return nil

@@ -3,7 +3,6 @@ package backendtest
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 )
@@ -51,14 +50,14 @@ func (f *Fake) RemoveVolume(name string) {
 func (f *Fake) PlantContainer(name string, managed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.containers[name] = &container{name: name, state: manager.ContainerStopped, created: time.Now(), managed: managed}
+	f.containers[name] = &container{name: name, state: manager.ContainerStopped, managed: managed}
 }
 
 // PlantVolume is PlantContainer for a volume.
 func (f *Fake) PlantVolume(name string, managed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.volumes[name] = &volume{root: newDir(0o755), created: time.Now(), managed: managed}
+	f.volumes[name] = &volume{root: newDir(0o755), managed: managed}
 }
 
 // Containers names all containers there are, sorted.
