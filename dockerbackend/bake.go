@@ -72,6 +72,9 @@ func (b *Backend) bake(ctx context.Context, name string, base image.InspectRespo
 	if err := b.putWorkspace(ctx, helper); err != nil {
 		return err
 	}
+	if err := b.checkLayer(ctx, helper, guest); err != nil {
+		return err
+	}
 	return b.docker.commit(ctx, helper, name)
 }
 

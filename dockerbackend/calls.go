@@ -14,22 +14,22 @@ import (
 // The calls, each in the words of this package.
 
 func (e *engine) inspectContainer(ctx context.Context, name string) (container.InspectResponse, error) {
-	return look(ctx, e, "inspect container", func(ctx context.Context) (container.InspectResponse, error) {
+	return look(ctx, e, "inspect container", sensible(func(ctx context.Context) (container.InspectResponse, error) {
 		return e.api.ContainerInspect(ctx, name)
-	})
+	}, saysContainer))
 }
 
 // listContainers lists containers in every state.
 func (e *engine) listContainers(ctx context.Context, filter ...filters.KeyValuePair) ([]container.Summary, error) {
-	return look(ctx, e, "list containers", func(ctx context.Context) ([]container.Summary, error) {
+	return look(ctx, e, "list containers", sensible(func(ctx context.Context) ([]container.Summary, error) {
 		return e.api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(filter...)})
-	})
+	}, saysContainers))
 }
 
 func (e *engine) createContainer(ctx context.Context, name string, c *container.Config, h *container.HostConfig) error {
-	made, err := work(ctx, e, "create container", func(ctx context.Context) (container.CreateResponse, error) {
+	made, err := work(ctx, e, "create container", sensible(func(ctx context.Context) (container.CreateResponse, error) {
 		return e.api.ContainerCreate(ctx, c, h, nil, nil, name)
-	})
+	}, saysCreated))
 	for _, warning := range made.Warnings {
 		e.log.Debug("docker warns", "container", name, "warning", warning)
 	}
@@ -76,9 +76,9 @@ func (e *engine) removeContainer(ctx context.Context, name string) error {
 }
 
 func (e *engine) commit(ctx context.Context, name, reference string) error {
-	_, err := work(ctx, e, "commit image", func(ctx context.Context) (container.CommitResponse, error) {
+	_, err := work(ctx, e, "commit image", sensible(func(ctx context.Context) (container.CommitResponse, error) {
 		return e.api.ContainerCommit(ctx, name, container.CommitOptions{Reference: reference})
-	})
+	}, saysCommitted))
 	return err
 }
 
@@ -110,21 +110,21 @@ func (e *engine) copyTo(ctx context.Context, name string, tar io.Reader) error {
 }
 
 func (e *engine) createVolume(ctx context.Context, o volume.CreateOptions) (volume.Volume, error) {
-	return work(ctx, e, "create volume", func(ctx context.Context) (volume.Volume, error) {
+	return work(ctx, e, "create volume", sensible(func(ctx context.Context) (volume.Volume, error) {
 		return e.api.VolumeCreate(ctx, o)
-	})
+	}, saysVolume))
 }
 
 func (e *engine) inspectVolume(ctx context.Context, name string) (volume.Volume, error) {
-	return look(ctx, e, "inspect volume", func(ctx context.Context) (volume.Volume, error) {
+	return look(ctx, e, "inspect volume", sensible(func(ctx context.Context) (volume.Volume, error) {
 		return e.api.VolumeInspect(ctx, name)
-	})
+	}, saysVolume))
 }
 
 func (e *engine) listVolumes(ctx context.Context, filter ...filters.KeyValuePair) ([]*volume.Volume, error) {
-	list, err := look(ctx, e, "list volumes", func(ctx context.Context) (volume.ListResponse, error) {
+	list, err := look(ctx, e, "list volumes", sensible(func(ctx context.Context) (volume.ListResponse, error) {
 		return e.api.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filter...)})
-	})
+	}, saysVolumes))
 	return list.Volumes, err
 }
 
@@ -136,15 +136,15 @@ func (e *engine) removeVolume(ctx context.Context, name string) error {
 }
 
 func (e *engine) inspectImage(ctx context.Context, name string) (image.InspectResponse, error) {
-	return look(ctx, e, "inspect image", func(ctx context.Context) (image.InspectResponse, error) {
+	return look(ctx, e, "inspect image", sensible(func(ctx context.Context) (image.InspectResponse, error) {
 		return e.api.ImageInspect(ctx, name)
-	})
+	}, saysImage))
 }
 
 func (e *engine) listImages(ctx context.Context, filter ...filters.KeyValuePair) ([]image.Summary, error) {
-	return look(ctx, e, "list images", func(ctx context.Context) ([]image.Summary, error) {
+	return look(ctx, e, "list images", sensible(func(ctx context.Context) ([]image.Summary, error) {
 		return e.api.ImageList(ctx, image.ListOptions{All: true, Filters: filters.NewArgs(filter...)})
-	})
+	}, saysImages))
 }
 
 // removeImage never forces, so that Docker refuses while a container uses it,
@@ -157,9 +157,9 @@ func (e *engine) removeImage(ctx context.Context, name string) error {
 }
 
 func (e *engine) inspectNetwork(ctx context.Context, name string) (network.Inspect, error) {
-	return look(ctx, e, "inspect network", func(ctx context.Context) (network.Inspect, error) {
+	return look(ctx, e, "inspect network", sensible(func(ctx context.Context) (network.Inspect, error) {
 		return e.api.NetworkInspect(ctx, name, network.InspectOptions{})
-	})
+	}, saysNetwork))
 }
 
 func (e *engine) createNetwork(ctx context.Context, name string, o network.CreateOptions) error {

@@ -24,11 +24,18 @@
 // # Rules
 //
 //   - Every call to Docker goes through engine.go, which bounds its time and
-//     types its error (errors.go, the only file that interprets them).
+//     types its error (errors.go, the only file that interprets them). An answer
+//     that lacks what Docker always says is an error too (answers.go).
 //   - A call that changes something is never cut off by the caller's context:
 //     Docker goes on with a request whose client has left, so the outcome would
 //     be unknown. Such calls end by themselves or by their own time limit, and
 //     the context is looked at in between.
 //   - What is to be undone is noted before it is done (undo.go).
 //   - Open, Create and Remove of one container take turns (locks.go).
+//
+// # Tests
+//
+// faultmatrix_test.go puts every fault of [faultproxy] on every call of every
+// operation, through the manager. A new call is found by itself; a new operation
+// goes into faultops_test.go.
 package dockerbackend

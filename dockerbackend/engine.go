@@ -10,14 +10,23 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// How long a call may take. Look-ups answer in milliseconds, on a very busy
-// machine in a second or two.
-const (
-	pingEvery = 2 * time.Second
-	pingLimit = 4 * time.Second
-	lookLimit = 8 * time.Second
-	workLimit = 2 * time.Minute
-)
+// patience is how long Docker may take. Look-ups answer in milliseconds, on a
+// very busy machine in a second or two.
+type patience struct {
+	pingEvery time.Duration // while something takes long
+	ping      time.Duration
+	look      time.Duration // a call that changes nothing
+	work      time.Duration // one that does, while Docker answers pings
+	destroy   time.Duration // for how long a removal is tried
+}
+
+var usualPatience = patience{
+	pingEvery: 2 * time.Second,
+	ping:      4 * time.Second,
+	look:      8 * time.Second,
+	work:      2 * time.Minute,
+	destroy:   20 * time.Second,
+}
 
 // errSilent is a daemon that accepts calls and answers none, or not in time.
 var errSilent = errors.New("no answer from Docker")
@@ -25,16 +34,23 @@ var errSilent = errors.New("no answer from Docker")
 // engine calls Docker: it bounds the time of each call and types its error. The
 // typed errors still answer errdefs predicates (IsNotFound and so on).
 type engine struct {
-	api dockerAPI
-	log *slog.Logger
+	api      dockerAPI
+	log      *slog.Logger
+	patience atomic.Pointer[patience] // tests with a Docker that hangs have less
 
 	flights    singleflight.Group
 	negotiated atomic.Bool
 }
 
+func newEngine(api dockerAPI, log *slog.Logger) *engine {
+	e := &engine{api: api, log: log}
+	e.patience.Store(&usualPatience)
+	return e
+}
+
 // look makes a call that changes nothing.
 func look[T any](ctx context.Context, e *engine, doing string, f func(context.Context) (T, error)) (T, error) {
-	return call(ctx, e, lookLimit, doing, f)
+	return call(ctx, e, e.patience.Load().look, doing, f)
 }
 
 // work makes a call that changes something or takes long. The caller's leaving
@@ -46,7 +62,7 @@ func work[T any](ctx context.Context, e *engine, doing string, f func(context.Co
 	}
 	ctx, stop := e.whileAlive(context.WithoutCancel(ctx))
 	defer stop()
-	return call(ctx, e, workLimit, doing, f)
+	return call(ctx, e, e.patience.Load().work, doing, f)
 }
 
 // do makes a function without a result fit look and work.
@@ -85,7 +101,7 @@ func (e *engine) negotiate(ctx context.Context) error {
 }
 
 func (e *engine) ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, pingLimit, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, e.patience.Load().ping, errSilent)
 	defer cancel()
 	ping, err := e.api.Ping(ctx)
 	if err != nil {
@@ -93,6 +109,9 @@ func (e *engine) ping(ctx context.Context) error {
 			return errors.Join(context.Cause(ctx), err)
 		}
 		return err
+	}
+	if ping.APIVersion == "" { // Docker's client would fall back to its oldest version, for ever
+		return errNonsense
 	}
 	if !e.negotiated.Load() {
 		e.flights.Do("agree", func() (any, error) {
@@ -113,7 +132,7 @@ func (e *engine) whileAlive(ctx context.Context) (context.Context, func()) {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(pingEvery):
+			case <-time.After(e.patience.Load().pingEvery):
 			}
 			if e.ping(ctx) == nil {
 				failed = 0

@@ -3,9 +3,11 @@ package dockerbackend
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 
 	cerrdefs "github.com/containerd/errdefs"
+	"github.com/containerd/errdefs/pkg/errhttp"
 	"github.com/docker/docker/client"
 
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
@@ -53,10 +55,17 @@ func unavailable(doing string, err error) error {
 	}
 }
 
-// unreachable: no connection, a connection that broke, or no answer in time.
+// unreachable: no connection, a connection that broke, no answer in time, or one
+// that is not Docker's.
 func unreachable(err error) bool {
 	return errors.Is(err, errSilent) || errors.Is(err, context.DeadlineExceeded) ||
-		client.IsErrConnectionFailed(err) || cerrdefs.IsUnavailable(err) || broken(err)
+		client.IsErrConnectionFailed(err) || cerrdefs.IsUnavailable(err) || broken(err) ||
+		errors.Is(err, errNonsense) || notJSON(err) || gateway(err)
+}
+
+// gateway: something in front of Docker says that it cannot reach it.
+func gateway(err error) bool {
+	return errors.Is(err, errhttp.ToNative(http.StatusBadGateway)) || errors.Is(err, errhttp.ToNative(http.StatusGatewayTimeout))
 }
 
 // outOfSpace reads text, because Docker passes ENOSPC on as a plain status 500.

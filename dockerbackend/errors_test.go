@@ -2,14 +2,17 @@ package dockerbackend
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 
 	cerrdefs "github.com/containerd/errdefs"
+	"github.com/containerd/errdefs/pkg/errhttp"
 
 	"github.com/mcp-sandbox/mcp-sandbox/guest/client"
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
@@ -30,6 +33,10 @@ func TestDockerErrors(t *testing.T) {
 		{"cut off", io.ErrUnexpectedEOF, manager.KindUnavailable},
 		{"refused connection", &net.OpError{Op: "dial", Err: errors.New(secret)}, manager.KindUnavailable},
 		{"503", docker(cerrdefs.ErrUnavailable), manager.KindUnavailable},
+		{"502", errhttp.ToNative(http.StatusBadGateway), manager.KindUnavailable},
+		{"not JSON", json.Unmarshal([]byte("<html>"), new(string)), manager.KindUnavailable},
+		{"other JSON", json.Unmarshal([]byte("[]"), new(string)), manager.KindUnavailable},
+		{"nonsense", errNonsense, manager.KindUnavailable},
 		{"404", docker(cerrdefs.ErrNotFound), manager.KindBackend},
 		{"409", docker(cerrdefs.ErrConflict), manager.KindConflict},
 		{"400", docker(cerrdefs.ErrInvalidArgument), manager.KindInvalid},

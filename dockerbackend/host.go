@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/system"
 )
@@ -13,6 +14,7 @@ import (
 type hostFacts struct {
 	arch string // in Go's words
 	cpus int    // 0: unknown
+	sure bool   // Docker was not just in trouble when it was asked
 }
 
 // hostCache remembers them. A daemon that is replaced by one on other hardware,
@@ -24,7 +26,7 @@ func (b *Backend) hostFacts(ctx context.Context) (hostFacts, error) {
 		return *known, nil
 	}
 	facts, err := shared(ctx, b, "Docker's host", b.askHost)
-	if err == nil {
+	if err == nil && facts.sure {
 		b.host.Store(&facts)
 	}
 	return facts, err
@@ -35,7 +37,7 @@ func (b *Backend) askHost(ctx context.Context) (hostFacts, error) {
 	if isUnavailable(err) {
 		return hostFacts{}, err
 	}
-	facts := hostFacts{arch: version.Arch}
+	facts := hostFacts{arch: version.Arch, sure: !cerrdefs.IsInternal(err)}
 	if facts.arch == "" { // a proxy may deny /version
 		facts.arch = runtime.GOARCH
 	}
@@ -45,15 +47,16 @@ func (b *Backend) askHost(ctx context.Context) (hostFacts, error) {
 		return hostFacts{}, err
 	}
 	facts.cpus = info.NCPU
+	facts.sure = facts.sure && !cerrdefs.IsInternal(err)
 	return facts, nil
 }
 
 func (e *engine) version(ctx context.Context) (types.Version, error) {
-	return look(ctx, e, "ask for Docker's version", e.api.ServerVersion)
+	return look(ctx, e, "ask for Docker's version", sensible(e.api.ServerVersion, saysVersion))
 }
 
 func (e *engine) info(ctx context.Context) (system.Info, error) {
-	return look(ctx, e, "ask for Docker's settings", e.api.Info)
+	return look(ctx, e, "ask for Docker's settings", sensible(e.api.Info, saysInfo))
 }
 
 // site is what containers made now have in common.

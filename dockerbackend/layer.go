@@ -59,6 +59,22 @@ func (b *Backend) putWorkspace(ctx context.Context, name string) error {
 	return b.docker.copyTo(ctx, name, spool)
 }
 
+// checkLayer looks whether what was copied has arrived: the image will be used for
+// a long time, and nothing in it can be mended.
+func (b *Backend) checkLayer(ctx context.Context, name string, guest guestBinary) error {
+	stat, err := b.docker.statPath(ctx, name, guestProgram)
+	if err == nil && stat.Size == int64(len(guest.content)) {
+		stat, err = b.docker.statPath(ctx, name, protocol.Workspace)
+		if err == nil && stat.Mode.IsDir() {
+			return nil
+		}
+	}
+	if err == nil || cerrdefs.IsNotFound(err) {
+		err = dockerError("prepare image", errNonsense)
+	}
+	return err
+}
+
 func emptyWorkspace(user owner) io.Reader {
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)

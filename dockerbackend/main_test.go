@@ -11,6 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
+var full = flag.Bool("full", false, "try every case, which takes long")
+
 // guestPath is the guest built for these tests; empty in short mode.
 var guestPath string
 

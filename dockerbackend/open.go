@@ -2,10 +2,12 @@ package dockerbackend
 
 import (
 	"context"
+	"errors"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 
+	"github.com/mcp-sandbox/mcp-sandbox/guest/client"
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 )
@@ -50,10 +52,14 @@ func (b *Backend) open(ctx context.Context, i incarnation, state *container.Stat
 // is replaced.
 func (b *Backend) openRunning(ctx context.Context, i incarnation) (manager.Guest, error) {
 	g, version, err := b.connect(ctx, i)
-	if silent(ctx, err) {
+	if guestIsSilent(err) {
 		g, version, err = b.connect(ctx, i)
 	}
-	if silent(ctx, err) {
+	if guestIsSilent(err) {
+		// A Docker that hangs would restart the container when it goes on.
+		if err := b.docker.ready(ctx); err != nil {
+			return nil, err
+		}
 		b.log.Warn("guest does not answer, restarting its container", "container", i.ref.Container, "error", err)
 		if err := b.docker.restartContainer(ctx, i.ref.Container); err != nil {
 			return nil, err
@@ -66,10 +72,10 @@ func (b *Backend) openRunning(ctx context.Context, i incarnation) (manager.Guest
 	return b.upToDate(ctx, i, g, version)
 }
 
-// silent tells whether err is the guest's silence and not Docker's.
-func silent(ctx context.Context, err error) bool {
-	kind := manager.KindOf(err)
-	return err != nil && ctx.Err() == nil && (kind == manager.KindBackend || kind == manager.KindLost)
+// guestIsSilent tells whether err is the guest's silence and not Docker's, nor the
+// caller's leaving: what runs in a container is not ended for those.
+func guestIsSilent(err error) bool {
+	return errors.Is(err, client.ErrLost) || errors.Is(err, client.ErrHandshake)
 }
 
 // connect begins a session and asks for the guest's protocol version. That also

@@ -1,6 +1,7 @@
 package dockerbackend
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -54,28 +55,37 @@ func (b *Backend) removeOwnVolume(ctx context.Context, name string) error {
 
 // destroyContainer returns nil only once the container is gone.
 func (b *Backend) destroyContainer(ctx context.Context, name string) error {
-	return destroy(ctx, func() error { return b.docker.removeContainer(ctx, name) })
+	return b.docker.destroy(ctx,
+		func() error { return b.docker.removeContainer(ctx, name) },
+		func() error { _, err := b.docker.inspectContainer(ctx, name); return err })
 }
 
 // destroyVolume returns nil only once the volume is gone.
 func (b *Backend) destroyVolume(ctx context.Context, name string) error {
-	return destroy(ctx, func() error { return b.docker.removeVolume(ctx, name) })
+	return b.docker.destroy(ctx,
+		func() error { return b.docker.removeVolume(ctx, name) },
+		func() error { _, err := b.docker.inspectVolume(ctx, name); return err })
 }
 
-// destroyLimit is for how long a removal is tried. Docker answers "conflict"
-// while another removal of the same container is under way, or while a volume's
-// container is on its way out; it may also miss a container's end on a busy
-// machine and say so. All of these pass.
-const destroyLimit = 20 * time.Second
-
-func destroy(ctx context.Context, remove func() error) error {
-	for deadline := time.Now().Add(destroyLimit); ; {
+// destroy tries a removal for some time. Docker answers "conflict" while another
+// removal of the same container is under way, or while a volume's container is on
+// its way out; it may also miss a container's end on a busy machine and say so.
+// All of these pass. Success is believed when the thing cannot be found any more:
+// its name will be forgotten.
+func (e *engine) destroy(ctx context.Context, remove, find func() error) error {
+	for deadline := time.Now().Add(e.patience.Load().destroy); ; {
 		err := remove()
-		if err == nil || cerrdefs.IsNotFound(err) {
+		if err == nil {
+			err = find()
+		}
+		if cerrdefs.IsNotFound(err) {
 			return nil
 		}
-		if isUnavailable(err) || time.Now().After(deadline) {
+		if isUnavailable(err) {
 			return err
+		}
+		if time.Now().After(deadline) {
+			return cmp.Or(err, refused("remove", "it stays there", nil))
 		}
 		select {
 		case <-ctx.Done():

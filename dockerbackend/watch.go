@@ -111,7 +111,7 @@ func (w *watch) end(err error) {
 
 // checkAlive tells why a guest that is silent will stay so.
 func (b *Backend) checkAlive(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, pingLimit, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, b.docker.patience.Load().ping, errSilent)
 	defer cancel()
 	found, err := b.docker.inspectContainer(ctx, name)
 	switch {

@@ -14,19 +14,20 @@ const module = "github.com/mcp-sandbox/mcp-sandbox/"
 // layers is the architecture: what each folder may import of ours. A folder
 // that is not named here follows the one above it.
 var layers = map[string][]string{
-	"schemas":             {},
-	"guest":               {"guest"},
-	"guest/protocol":      {},
-	"guest/client":        {"guest/protocol"},
-	"manager":             {"schemas"},
-	"manager/backendtest": {"manager", "schemas"},
-	"dockerbackend":       {"manager", "schemas", "guest", "guest/client", "guest/protocol"},
-	"tools":               {"manager", "schemas"},
-	"httpapi":             {"manager", "schemas"},
-	"metrics":             {"manager", "schemas"},
-	"cmd/mcp-sandbox":     {"dockerbackend", "guest", "httpapi", "manager", "metrics", "schemas", "tools"},
-	"cmd/sandbox-guest":   {"guest"},
-	"e2e":                 {"e2e", "manager", "schemas"},
+	"schemas":                  {},
+	"guest":                    {"guest"},
+	"guest/protocol":           {},
+	"guest/client":             {"guest/protocol"},
+	"manager":                  {"schemas"},
+	"manager/backendtest":      {"manager", "schemas"},
+	"dockerbackend":            {"manager", "schemas", "guest", "guest/client", "guest/protocol"},
+	"dockerbackend/faultproxy": {},
+	"tools":                    {"manager", "schemas"},
+	"httpapi":                  {"manager", "schemas"},
+	"metrics":                  {"manager", "schemas"},
+	"cmd/mcp-sandbox":          {"dockerbackend", "guest", "httpapi", "manager", "metrics", "schemas", "tools"},
+	"cmd/sandbox-guest":        {"guest"},
+	"e2e":                      {"e2e", "manager", "schemas"},
 }
 
 // goPackage is the part of "go list -json" that matters here.

@@ -1,0 +1,195 @@
+package dockerbackend
+
+import (
+	"strings"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/volume"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// operation is something that a client or the server does and that needs Docker.
+// prepare makes what it needs, with Docker well, and returns the act itself. The
+// act keeps the books: after an error, what was there before must still be.
+type operation struct {
+	name    string
+	prepare func(*world, *standing) func() error
+}
+
+// standing is what the acts are done to. It stays for all of them.
+type standing struct {
+	box   schemas.SandboxID // its file f holds whatever the books say
+	snap  schemas.SnapshotID
+	image string // has files in /workspace
+}
+
+const inSnapshot = "in the snapshot"
+
+func (w *world) standing() *standing {
+	w.Helper()
+	b := w.make(inSnapshot)
+	snap, err := w.snapshot(b.ID)
+	if err != nil {
+		w.Fatalf("snapshot: %v", err)
+	}
+	return &standing{b.ID, snap, withWorkspace}
+}
+
+var operations = []operation{
+	{"create", func(w *world, _ *standing) func() error {
+		return func() error {
+			b, err := w.Create(w.ctx, alice, schemas.CreateSandboxRequest{})
+			return w.note(b, err, "")
+		}
+	}},
+	{"create with network", func(w *world, _ *standing) func() error {
+		yes := true
+		return func() error {
+			b, err := w.Create(w.ctx, alice, schemas.CreateSandboxRequest{Network: &yes})
+			return w.note(b, err, "")
+		}
+	}},
+	{"create from a new image", func(w *world, s *standing) func() error {
+		w.forgetPrepared(s.image)
+		return func() error {
+			b, err := w.Create(w.ctx, alice, schemas.CreateSandboxRequest{Image: s.image})
+			return w.note(b, err, "")
+		}
+	}},
+	{"fork", func(w *world, s *standing) func() error {
+		return func() error {
+			r, err := w.Fork(w.ctx, alice, s.snap, schemas.ForkRequest{})
+			if err == nil {
+				w.note(r.Sandboxes[0], nil, inSnapshot)
+			}
+			return err
+		}
+	}},
+	{"rollback", func(w *world, s *standing) func() error {
+		w.rewrite(s.box)
+		return func() error {
+			_, err := w.Rollback(w.ctx, alice, s.box, schemas.RollbackRequest{SnapshotID: s.snap})
+			if err == nil {
+				w.boxes[s.box].file = []string{inSnapshot}
+			}
+			return err
+		}
+	}},
+	{"destroy", func(w *world, _ *standing) func() error {
+		b := w.make("to be destroyed")
+		return func() error { return w.destroy(b.ID) }
+	}},
+	{"create after a restart", func(w *world, _ *standing) func() error {
+		w.Close()
+		return func() error {
+			w.restart()
+			b, err := w.Create(w.ctx, alice, schemas.CreateSandboxRequest{})
+			return w.note(b, err, "")
+		}
+	}},
+	{"exec after a restart", func(w *world, s *standing) func() error {
+		w.Close()
+		return func() error {
+			w.restart()
+			_, err := w.read(w.ctx, s.box)
+			return err
+		}
+	}},
+	{"exec in a stopped container", func(w *world, s *standing) func() error {
+		w.kill(s.box)
+		return func() error { _, err := w.read(w.ctx, s.box); return err }
+	}},
+	{"exec in a removed container", func(w *world, s *standing) func() error {
+		w.removeContainer(s.box)
+		return func() error { _, err := w.read(w.ctx, s.box); return err }
+	}},
+	{"write on a new stream", func(w *world, s *standing) func() error {
+		w.proxy.CutStreams()
+		return func() error {
+			before, text := w.boxes[s.box].file, randomHex(20)
+			w.boxes[s.box].file = append(before[:len(before):len(before)], text)
+			err := w.write(s.box, text)
+			if err == nil {
+				w.boxes[s.box].file = []string{text}
+			}
+			return err
+		}
+	}},
+	{"snapshot on a new stream", func(w *world, s *standing) func() error {
+		w.proxy.CutStreams()
+		return func() error { _, err := w.snapshot(s.box); return err }
+	}},
+	{"set timeout of a stopped sandbox", func(w *world, s *standing) func() error {
+		w.kill(s.box)
+		return w.renewal(s)
+	}},
+	{"set timeout on a new stream", func(w *world, s *standing) func() error {
+		w.proxy.CutStreams()
+		return w.renewal(s)
+	}},
+	{"reconcile at start", func(w *world, s *standing) func() error {
+		w.Close()
+		w.orphan("agent-sandbox-sb_0000000000000000-1")
+		return func() error {
+			w.restart()
+			time.Sleep(2 * time.Second) // it is the background that acts
+			return nil
+		}
+	}},
+}
+
+// restart starts a server when Docker is in trouble already.
+func (w *world) restart() {
+	w.Helper()
+	patience := w.back.docker.patience.Load()
+	w.start()
+	w.back.docker.patience.Store(patience)
+}
+
+func (w *world) renewal(s *standing) func() error {
+	return func() error {
+		b, err := w.SetTimeout(w.ctx, alice, s.box, schemas.SetTimeoutRequest{TimeoutSeconds: 1800})
+		if err == nil {
+			w.boxes[s.box].ExpiresAt = b.ExpiresAt
+		}
+		return err
+	}
+}
+
+// rewrite gives a sandbox's file a new text.
+func (w *world) rewrite(id schemas.SandboxID) {
+	w.Helper()
+	text := "now " + randomHex(4)
+	if err := w.write(id, text); err != nil {
+		w.Fatalf("write: %v", err)
+	}
+	w.boxes[id].file = []string{text}
+}
+
+// orphan makes a container and a volume of this server that no record knows.
+func (w *world) orphan(name string) {
+	w.Helper()
+	ours := labels(w.instance, nil)
+	if _, err := w.docker.VolumeCreate(w.ctx, volume.CreateOptions{Name: name + w.instance, Labels: ours}); err != nil {
+		w.Fatal(err)
+	}
+	c := &container.Config{Image: busybox, Cmd: []string{"sh"}, Labels: ours}
+	if _, err := w.docker.ContainerCreate(w.ctx, c, nil, nil, nil, name+w.instance); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// forgetPrepared has the next sandbox of an image prepare it.
+func (w *world) forgetPrepared(base string) {
+	w.Helper()
+	guest, err := w.b.guest.get(mustInspect(w.rig, base).Architecture)
+	if err != nil {
+		w.Fatal(err)
+	}
+	name := preparedName(mustInspect(w.rig, base).ID, w.b.recipe(guest))
+	if _, err := w.docker.ImageRemove(w.ctx, name, removeImageOptions); err != nil && !strings.Contains(err.Error(), "No such image") {
+		w.Fatal(err)
+	}
+}
