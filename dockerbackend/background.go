@@ -4,35 +4,85 @@ import (
 	"context"
 	"io"
 
+	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
-// Background execs are on their way here; until then they are refused.
-func noBackground() error {
-	return &manager.Error{Kind: manager.KindInvalid, Message: "background execs are not possible with this backend"}
+// start runs a command that may outlive the call.
+func (g *guest) start(ctx context.Context, c manager.Command, emit func(schemas.Stream, []byte) error) (manager.Exit, error) {
+	params := protocol.StartParams{
+		ExecParams: execParams(c), ID: string(c.Background.ID), Wait: c.Background.Wait, Input: c.Background.Input,
+	}
+	if size := c.Background.Terminal; size != nil {
+		params.Terminal = &protocol.WindowSize{Columns: size.Columns, Rows: size.Rows}
+	}
+	result, err := g.client.Start(ctx, params, c.Stdin, emitter(emit))
+	return exitOf(result), guestError(err)
 }
 
-// Execs implements Guest.
-func (g *guest) Execs(context.Context) ([]manager.ExecState, error) { return nil, noBackground() }
-
-// Poll implements Guest.
-func (g *guest) Poll(context.Context, schemas.ExecID, manager.PollOptions, func(schemas.Stream, []byte) error) (manager.ExecState, error) {
-	return manager.ExecState{}, noBackground()
+// Execs implements [manager.Guest].
+func (g *guest) Execs(ctx context.Context) ([]manager.ExecState, error) {
+	ctx, end := g.watch.begin(ctx)
+	defer end()
+	all, err := g.client.Execs(ctx)
+	if err != nil {
+		return nil, guestError(err)
+	}
+	states := make([]manager.ExecState, len(all))
+	for i, s := range all {
+		states[i] = stateOf(s)
+	}
+	return states, nil
 }
 
-// Input implements Guest.
-func (g *guest) Input(context.Context, schemas.ExecID, io.Reader, bool) (int64, error) {
-	return 0, noBackground()
+// Poll implements [manager.Guest].
+func (g *guest) Poll(ctx context.Context, id schemas.ExecID, o manager.PollOptions, emit func(schemas.Stream, []byte) error) (manager.ExecState, error) {
+	ctx, end := g.watch.begin(ctx)
+	defer end()
+	state, err := g.client.Poll(ctx, protocol.PollParams{
+		ID: string(id), Stdout: o.Stdout, Stderr: o.Stderr, MaxBytes: o.MaxBytes, Wait: o.Wait, Follow: o.Follow,
+	}, emitter(emit))
+	if err != nil {
+		return manager.ExecState{}, guestError(err)
+	}
+	return stateOf(state), nil
 }
 
-// Signal implements Guest.
-func (g *guest) Signal(context.Context, schemas.ExecID, string) error { return noBackground() }
+// Input implements [manager.Guest].
+func (g *guest) Input(ctx context.Context, id schemas.ExecID, r io.Reader, end bool) (int64, error) {
+	ctx, done := g.watch.begin(ctx)
+	defer done()
+	taken, err := g.client.Input(ctx, string(id), r, end)
+	return taken, guestError(err)
+}
 
-// Kill implements Guest.
-func (g *guest) Kill(context.Context, schemas.ExecID) error { return noBackground() }
+// Signal implements [manager.Guest].
+func (g *guest) Signal(ctx context.Context, id schemas.ExecID, signal string) error {
+	ctx, end := g.watch.begin(ctx)
+	defer end()
+	return guestError(g.client.Signal(ctx, protocol.SignalParams{ID: string(id), Signal: signal}))
+}
 
-// Resize implements Guest.
-func (g *guest) Resize(context.Context, schemas.ExecID, manager.WindowSize) error {
-	return noBackground()
+// Kill implements [manager.Guest].
+func (g *guest) Kill(ctx context.Context, id schemas.ExecID) error {
+	ctx, end := g.watch.begin(ctx)
+	defer end()
+	return guestError(g.client.Kill(ctx, protocol.KillParams{ID: string(id)}))
+}
+
+// Resize implements [manager.Guest].
+func (g *guest) Resize(ctx context.Context, id schemas.ExecID, size manager.WindowSize) error {
+	ctx, end := g.watch.begin(ctx)
+	defer end()
+	return guestError(g.client.Resize(ctx, protocol.ResizeParams{
+		ID: string(id), Size: protocol.WindowSize{Columns: size.Columns, Rows: size.Rows},
+	}))
+}
+
+func stateOf(s protocol.ExecState) manager.ExecState {
+	return manager.ExecState{
+		ID: schemas.ExecID(s.ID), Argv: s.Argv, Started: s.Started.UTC(), Terminal: s.Terminal,
+		Running: s.Result.Running, Stdout: s.Stdout, Stderr: s.Stderr, Exit: exitOf(s.Result),
+	}
 }

@@ -62,14 +62,29 @@ func (b *Backend) closeGuests(container string) {
 func (g *guest) Exec(ctx context.Context, c manager.Command, emit func(schemas.Stream, []byte) error) (manager.Exit, error) {
 	ctx, end := g.watch.begin(ctx)
 	defer end()
-	result, err := g.client.Exec(ctx, protocol.ExecParams{
+	if c.Background != nil {
+		return g.start(ctx, c, emit)
+	}
+	result, err := g.client.Exec(ctx, execParams(c), c.Stdin, emitter(emit))
+	return exitOf(result), guestError(err)
+}
+
+func execParams(c manager.Command) protocol.ExecParams {
+	return protocol.ExecParams{
 		Argv: c.Argv, Dir: []byte(c.Dir), Env: c.Env, HasStdin: c.Stdin != nil,
 		Timeout: c.Timeout, MaxStdout: c.MaxStdout, MaxStderr: c.MaxStderr,
-	}, c.Stdin, func(s protocol.Stream, chunk []byte) error { return emit(streamOf(s), chunk) })
+	}
+}
+
+func exitOf(r protocol.ExecResult) manager.Exit {
 	return manager.Exit{
-		Code: result.ExitCode, Signal: result.Signal, TimedOut: result.TimedOut, OOMKilled: result.OOMKilled,
-		StdoutBytes: result.StdoutBytes, StderrBytes: result.StderrBytes, Duration: result.Duration,
-	}, guestError(err)
+		Running: r.Running, Code: r.ExitCode, Signal: r.Signal, TimedOut: r.TimedOut, OOMKilled: r.OOMKilled,
+		StdoutBytes: r.StdoutBytes, StderrBytes: r.StderrBytes, Duration: r.Duration,
+	}
+}
+
+func emitter(emit func(schemas.Stream, []byte) error) func(protocol.Stream, []byte) error {
+	return func(s protocol.Stream, chunk []byte) error { return emit(streamOf(s), chunk) }
 }
 
 func streamOf(s protocol.Stream) schemas.Stream {

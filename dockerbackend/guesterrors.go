@@ -51,6 +51,14 @@ func guestRefusal(no *protocol.Error) error {
 	case protocol.ErrBusy:
 		e.Kind, e.Retryable = manager.KindLimit, true
 		e.Hint = "Too many calls run in this sandbox at once; wait for some to end."
+	case protocol.ErrTooMany:
+		e.Kind, e.Retryable = manager.KindLimit, true
+		e.Hint = "Kill a background exec, or wait until one has ended."
+	case protocol.ErrConflict:
+		e.Kind = manager.KindConflict
+	case protocol.ErrUnknownCall:
+		e.Kind = manager.KindConflict
+		e.Hint = "Roll the sandbox back to a snapshot, or make a new one: that one can."
 	default:
 		e.Kind = manager.KindBackend
 	}

@@ -2,9 +2,9 @@ package guest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,57 +26,71 @@ func (g *guest) exec(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer g.execs.release()
 
-	e := &execution{guest: g, params: params, out: newFrameWriter(w), began: time.Now()}
-	e.kills, _ = g.oom.look()
-	defer e.out.close()
-	result, err := e.run(r)
+	out := newFrameWriter(w)
+	defer out.close()
+	result, err := newExecution(g, params, out).run(r)
 	if err != nil {
-		return err
+		return tellNotRun(err, params, out)
 	}
-	text, err := json.Marshal(result)
-	if err != nil {
-		return err
-	}
-	return e.out.write(protocol.Result, append(make([]byte, protocol.FrameHeaderSize), text...))
+	return out.result(result)
 }
 
 // execution is one command on its way.
 type execution struct {
 	guest  *guest
 	params protocol.ExecParams
-	out    *frameWriter
+	out    sink
 	began  time.Time
 	kills  int64 // OOM kills in the sandbox before
 
-	process        *process
-	stdout, stderr *outlet
-	timedOut       bool
-	oomKilled      bool
+	process   *process
+	input     *pipeEnd // nil: the command reads the null device
+	outlets   []*outlet
+	timedOut  bool
+	killed    bool        // because nobody wants it any more
+	shot      atomic.Bool // a caller has sent it a SIGKILL
+	oomKilled bool
+}
+
+func newExecution(g *guest, params protocol.ExecParams, out sink) *execution {
+	e := &execution{guest: g, params: params, out: out, began: time.Now()}
+	e.kills, _ = g.oom.look()
+	return e
 }
 
 func (e *execution) run(r *http.Request) (result protocol.ExecResult, err error) {
-	streams, err := openStreams(e.params.HasStdin)
-	if err != nil {
+	if err := e.launch(r.Context(), e.params.HasStdin); err != nil {
 		return result, err
 	}
-	if err := e.start(r.Context(), streams); err != nil {
-		kernel.Lock()
-		streams.closeAll()
-		kernel.Unlock()
-		return e.explain(err)
+	if e.input != nil {
+		go feed(e.input, r.Body)
+		defer e.input.close()
 	}
-	streams.closeChildEnds()
-	e.stdout = newOutlet(streams.stdout, protocol.Stdout, e.params.MaxStdout, e.out)
-	e.stderr = newOutlet(streams.stderr, protocol.Stderr, e.params.MaxStderr, e.out)
-	if streams.stdin != nil {
-		go feed(streams.stdin, r.Body)
-		defer streams.stdin.close()
-	}
-	if err := e.wait(r.Context()); err != nil {
+	if err := e.wait(r.Context(), nil); err != nil {
 		e.abandon()
 		return result, err
 	}
 	return e.drain()
+}
+
+// launch starts the command, and the outlets. The error may be a *notRun.
+func (e *execution) launch(ctx context.Context, withInput bool) error {
+	streams, err := openStreams(withInput)
+	if err != nil {
+		return err
+	}
+	if err := e.start(ctx, streams); err != nil {
+		kernel.Lock()
+		defer kernel.Unlock()
+		streams.closeAll()
+		return err
+	}
+	streams.closeChildEnds()
+	e.input = streams.stdin
+	e.outlets = append(e.outlets,
+		newOutlet(streams.stdout, protocol.Stdout, e.params.MaxStdout, e.out),
+		newOutlet(streams.stderr, protocol.Stderr, e.params.MaxStderr, e.out))
+	return nil
 }
 
 // start starts the command, unless a snapshot holds the sandbox still.
@@ -100,24 +114,28 @@ func isFull(err error) bool {
 	return errors.As(err, &e) && e.Code == protocol.ErrNoProcesses
 }
 
-// explain turns a command that could not be run into what a shell makes of it.
-func (e *execution) explain(err error) (protocol.ExecResult, error) {
+// tellNotRun turns a command that could not be run into what a shell makes of
+// it. Any other error it returns.
+func tellNotRun(err error, params protocol.ExecParams, out *frameWriter) error {
 	var n *notRun
 	if !errors.As(err, &n) {
-		return protocol.ExecResult{}, err
+		return err
 	}
 	text := []byte(n.message + "\n")
 	total := int64(len(text))
-	if limit := e.params.MaxStderr; limit >= 0 {
+	if limit := params.MaxStderr; limit >= 0 {
 		text = text[:min(total, limit)]
 	}
-	err = e.out.write(protocol.Stderr, append(make([]byte, protocol.FrameHeaderSize), text...))
-	return protocol.ExecResult{ExitCode: n.code, StderrBytes: total, Duration: time.Since(e.began)}, err
+	if err := out.write(protocol.Stderr, append(make([]byte, protocol.FrameHeaderSize), text...)); err != nil {
+		return err
+	}
+	return out.result(protocol.ExecResult{ExitCode: n.code, StderrBytes: total})
 }
 
-// wait lasts until the command has ended, by itself or at its timeout. The
-// caller going away kills it, too, and is an error.
-func (e *execution) wait(ctx context.Context) error {
+// wait lasts until the command has ended, by itself or at its timeout. The end
+// of ctx kills it, too, and is an error. The count of OOM kills is watched until
+// unattended is closed: from then on nothing is done as long as nothing happens.
+func (e *execution) wait(ctx context.Context, unattended <-chan struct{}) error {
 	var timeout <-chan time.Time
 	if e.params.Timeout > 0 {
 		timer := time.NewTimer(time.Until(e.began.Add(e.params.Timeout)))
@@ -133,6 +151,9 @@ func (e *execution) wait(ctx context.Context) error {
 			return nil
 		case <-look.C:
 			e.guest.oom.look()
+		case <-unattended:
+			unattended = nil
+			look.Stop()
 		case <-timeout:
 			if e.process.hasEnded() {
 				timeout = nil
@@ -142,6 +163,7 @@ func (e *execution) wait(ctx context.Context) error {
 			e.kill()
 			return nil
 		case <-ctx.Done():
+			e.killed = true
 			e.kill()
 			return ctx.Err()
 		}
@@ -150,10 +172,15 @@ func (e *execution) wait(ctx context.Context) error {
 
 // leaderEnded notes what must be noted at once when the command has ended.
 func (e *execution) leaderEnded() {
+	timeout := never
 	if e.params.Timeout > 0 {
-		e.guest.leftovers.add(e.process, e.began.Add(e.params.Timeout))
+		timeout = e.began.Add(e.params.Timeout)
 	}
+	e.guest.leftovers.add(e.process, timeout)
 	code, _ := e.status()
+	if e.shot.Load() {
+		code = 0 // the SIGKILL that it may have died of says nothing
+	}
 	e.oomKilled = e.guest.oom.blames(e.kills, e.process, code)
 }
 
@@ -172,29 +199,35 @@ func (e *execution) kill() {
 
 // abandon lets go of the output: the readers go on into nothing.
 func (e *execution) abandon() {
-	e.stdout.abandon()
-	e.stderr.abandon()
+	for _, o := range e.outlets {
+		o.abandon()
+	}
 }
 
 // drain delivers what is left of the output and makes the result.
 func (e *execution) drain() (result protocol.ExecResult, err error) {
-	e.stdout.leaderEnded()
-	e.stderr.leaderEnded()
-	err = errors.Join(<-e.stdout.drained, <-e.stderr.drained)
+	for _, o := range e.outlets {
+		o.leaderEnded()
+	}
+	totals := map[protocol.Stream]int64{}
+	for _, o := range e.outlets {
+		err = errors.Join(err, <-o.drained)
+		totals[o.stream] = o.total.Load()
+	}
 	result = protocol.ExecResult{
 		TimedOut:    e.timedOut,
-		StdoutBytes: e.stdout.total.Load(),
-		StderrBytes: e.stderr.total.Load(),
+		OOMKilled:   e.oomKilled,
+		StdoutBytes: totals[protocol.Stdout],
+		StderrBytes: totals[protocol.Stderr],
 		Duration:    time.Since(e.began),
 	}
 	result.ExitCode, result.Signal = e.status()
-	result.OOMKilled = e.oomKilled
 	return result, err
 }
 
 // status is the exit code in a shell's terms, and the name of the signal.
 func (e *execution) status() (code int, signal string) {
-	if e.timedOut {
+	if e.timedOut || e.killed && !e.process.hasEnded() {
 		return 128 + int(unix.SIGKILL), "SIGKILL"
 	}
 	s := e.process.status

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"sync"
@@ -35,6 +36,15 @@ func (f *frameWriter) write(s protocol.Stream, b []byte) error {
 		return err // the end of the response flushes the result
 	}
 	return f.flush()
+}
+
+// result ends the response.
+func (f *frameWriter) result(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return f.write(protocol.Result, append(make([]byte, protocol.FrameHeaderSize), text...))
 }
 
 // close keeps readers that outlive the call away from its response.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// leftovers remembers commands that ended before their timeout, for what they
-// left running. That may go on as long as it likes (a server in the background
+// leftovers remembers commands that ended by themselves, for what they left
+// running. That may go on as long as it likes (a server in the background
 // is meant to), unless it is a fork bomb, whose command ends at once: then
 // nothing could ever be started again. So when the process limit is used up,
 // the timeout that the command was given counts after all, and those that are
@@ -15,6 +15,9 @@ type leftovers struct {
 	mu    sync.Mutex
 	until map[uint64]time.Time // timeout, by mark
 }
+
+// never is the timeout of a command that has none.
+var never = time.Unix(1<<40, 0)
 
 // maxLeftovers is when those whose processes have all ended are forgotten.
 const maxLeftovers = 1024

@@ -14,7 +14,10 @@ import (
 const (
 	maxExecs     = 48 // and at most as many unread standard inputs
 	maxFileCalls = 64
-	maxStreams   = 192 // HTTP/2 calls of any kind
+	maxPolls     = 128 // of background execs
+	// maxStreams are HTTP/2 calls of any kind: all of the above, an input for each
+	// background exec, and room for those that are quick.
+	maxStreams = 384
 )
 
 // slots counts things that are bounded.

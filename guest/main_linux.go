@@ -36,7 +36,10 @@ type guest struct {
 	spawner   *spawner // starts commands
 	marks     *marker  // tells a command's descendants from others
 	oom       *oomMeter
-	execs     slots // commands that run
+	execs     slots // commands that a call waits for
+	jobs      *jobs // commands in the background
+	polls     slots
+	patient   patient
 	calls     slots // file and archive calls under way
 	disk      slots // … of which so many may be inside the kernel
 	leftovers leftovers
@@ -55,6 +58,7 @@ func start(workspace string) (*guest, error) {
 		table:     newTable(),
 		oom:       openOOMMeter(),
 		execs:     newSlots(maxExecs),
+		polls:     newSlots(maxPolls),
 		calls:     newSlots(maxFileCalls),
 		disk:      newSlots(maxDiskCalls),
 		gate:      newGate(),
@@ -66,9 +70,10 @@ func start(workspace string) (*guest, error) {
 	}
 	boundMemory(g.oom.limit)
 	ignoreSignals()
-	becomeReaper(g.table)
+	becomeReaper(g.table, func() { g.oom.look() })
 	startThreads()
-	g.marks = newMarker()
+	g.jobs = newJobs(g.oom.limit)
+	g.marks = newMarker(g.jobs.marks)
 	g.spawner = startSpawner(g.table, g.marks, adjust)
 	input, err := standard(0)
 	if err != nil {

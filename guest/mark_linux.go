@@ -2,6 +2,7 @@ package guest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -20,13 +21,14 @@ type marker struct {
 	limit  unix.Rlimit // the guest's own; unusable if Max is 0
 	last   uint64      // spawner only
 	inUse  map[uint64]int
+	held   func() map[uint64]int // marks that must not be given to another yet
 	usable bool
 }
 
 const markVariable = "MCP_SANDBOX_EXEC"
 
-func newMarker() *marker {
-	m := &marker{}
+func newMarker(held func() map[uint64]int) *marker {
+	m := &marker{held: held}
 	if rawPrlimit(0, unix.RLIMIT_MSGQUEUE, nil, &m.limit) != 0 || m.limit.Max < 1<<10 {
 		return m
 	}
@@ -46,6 +48,7 @@ func (m *marker) next() uint64 {
 		m.last++
 		if m.usable && m.last >= m.limit.Max {
 			m.last, m.inUse = 1, marksInUse()
+			maps.Copy(m.inUse, m.held())
 		}
 		if m.last != m.limit.Cur && m.inUse[m.last] == 0 {
 			return m.last

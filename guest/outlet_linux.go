@@ -27,11 +27,17 @@ const bufferSize = protocol.FrameHeaderSize + 64<<10
 
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
-// outlet carries one output stream of a command to the caller.
+// sink takes output frames, for whose header the first bytes of b are left free,
+// from several outlets at once. It may make them wait.
+type sink interface {
+	write(s protocol.Stream, b []byte) error
+}
+
+// outlet carries one output stream of a command to where it belongs.
 type outlet struct {
 	pipe   *pipeEnd
 	stream protocol.Stream
-	out    *frameWriter
+	out    sink
 	room   int64 // bytes that may still be sent; negative: any number
 	total  atomic.Int64
 
@@ -42,7 +48,7 @@ type outlet struct {
 	drained   chan error // receives once, when all is delivered that will be
 }
 
-func newOutlet(pipe *pipeEnd, stream protocol.Stream, limit int64, out *frameWriter) *outlet {
+func newOutlet(pipe *pipeEnd, stream protocol.Stream, limit int64, out sink) *outlet {
 	o := &outlet{pipe: pipe, stream: stream, out: out, room: limit, drained: make(chan error, 1)}
 	go o.run()
 	return o
@@ -73,45 +79,58 @@ func (o *outlet) abandon() {
 
 // deliver reads and sends until the pipe ends or may be left.
 func (o *outlet) deliver() error {
-	buf := buffers.Get().(*[bufferSize]byte)
-	defer buffers.Put(buf)
 	for {
-		n := o.next(buf[protocol.FrameHeaderSize:])
+		buf, n := o.next()
 		if n == 0 {
 			return nil
 		}
 		o.owed.Add(-int64(n))
 		o.total.Add(int64(n))
-		if err := o.send(buf[:protocol.FrameHeaderSize+n]); err != nil {
+		err := o.send(buf[:protocol.FrameHeaderSize+n])
+		buffers.Put(buf)
+		if err != nil {
 			return err
 		}
 	}
 }
 
-// next reads a chunk; none means that delivery is over. It looks into the pipe
-// before it looks at the clock, so a reader that comes late, because the caller
-// was slow to take the last chunk, still finds all that is there.
-func (o *outlet) next(p []byte) int {
+// next reads a chunk into a buffer; none means that delivery is over. It looks
+// into the pipe before it looks at the clock, so a reader that comes late,
+// because the caller was slow to take the last chunk, still finds all that is
+// there.
+func (o *outlet) next() (buf *[bufferSize]byte, n int) {
 	ended := o.ended.Load()
 	late := ended && time.Now().After(o.hardEnd)
 	if o.abandoned.Load() || late && o.owed.Load() <= 0 {
-		return 0
+		return nil, 0
 	}
-	n, errno := rawRead(o.pipe.fd, p)
-	if errno != unix.EAGAIN {
-		return n
-	}
-	if late {
-		return 0
+	buf, n, errno := o.take()
+	if errno != unix.EAGAIN || late {
+		return buf, n
 	}
 	if ended {
 		o.pipe.file.SetReadDeadline(time.Now().Add(quietTime))
 	}
-	n, err := o.pipe.Read(p)
+	err := o.pipe.await(func() bool {
+		buf, n, errno = o.take()
+		return errno != unix.EAGAIN
+	})
 	if errors.Is(err, os.ErrDeadlineExceeded) { // perhaps one that passed before the wait began
-		n, _ = rawRead(o.pipe.fd, p)
+		buf, n, _ = o.take()
 	}
-	return n
+	return buf, n
+}
+
+// take reads what is there. It has a buffer only when something is: commands
+// that are silent, of which there may be many, need none.
+func (o *outlet) take() (buf *[bufferSize]byte, n int, errno unix.Errno) {
+	buf = buffers.Get().(*[bufferSize]byte)
+	n, errno = rawRead(o.pipe.fd, buf[protocol.FrameHeaderSize:])
+	if n == 0 {
+		buffers.Put(buf)
+		return nil, 0, errno
+	}
+	return buf, n, errno
 }
 
 // send passes on as much of a chunk as there is room for.
@@ -127,14 +146,14 @@ func (o *outlet) send(frame []byte) error {
 	return o.out.write(o.stream, frame[:protocol.FrameHeaderSize+payload])
 }
 
-// sink takes what nobody wants; that several fill it at once does no harm.
-var sink [64 << 10]byte
+// trash takes what nobody wants; that several fill it at once does no harm.
+var trash [64 << 10]byte
 
 // discard reads into nothing until the pipe's last holder is gone.
 func (o *outlet) discard() {
 	for {
 		o.pipe.file.SetReadDeadline(time.Time{})
-		_, err := o.pipe.Read(sink[:])
+		_, err := o.pipe.Read(trash[:])
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return
 		}

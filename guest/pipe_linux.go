@@ -58,6 +58,18 @@ func (p *pipeEnd) close() {
 	p.file.Close()
 }
 
+// Close is close, as an io.Closer.
+func (p *pipeEnd) Close() error {
+	p.close()
+	return nil
+}
+
+// await calls read until it is content, each time that there may be something to
+// read, or until the deadline.
+func (p *pipeEnd) await(read func() bool) error {
+	return p.raw.Read(func(uintptr) bool { return read() })
+}
+
 // Read waits for data, the end (io.EOF) or the deadline.
 func (p *pipeEnd) Read(b []byte) (n int, err error) {
 	var errno unix.Errno

@@ -17,11 +17,11 @@ import (
 // HTTP/2 windows of what the server sends us. A call that does not read its
 // body (a command that ignores its input) keeps a stream's window full, so the
 // connection's must hold those of all calls that may have a body at once: 48
-// commands and the 8 uploads that the client allows itself. Otherwise a few
-// such commands would stop every upload.
+// commands, an input for each of 32 background execs, and the 8 uploads that the
+// client allows itself. Otherwise a few such commands would stop every upload.
 const (
 	streamWindow = 64 << 10
-	connWindow   = 4<<20 - 1
+	connWindow   = 6 << 20
 	maxFrame     = 64 << 10
 )
 
@@ -66,12 +66,19 @@ func (g *guest) routes(f *fileCalls) http.Handler {
 	mux.Handle(protocol.PathHello, handler(g.hello))
 	mux.Handle(protocol.PathExec, handler(g.exec))
 	mux.Handle(protocol.PathDeadline, handler(g.deadline))
+	mux.Handle(protocol.PathStart, handler(g.start))
+	mux.Handle(protocol.PathExecs, handler(g.listJobs))
+	mux.Handle(protocol.PathPoll, handler(g.poll))
+	mux.Handle(protocol.PathInput, handler(g.feedJob))
+	mux.Handle(protocol.PathEnough, handler(g.enough))
+	mux.Handle(protocol.PathSignal, handler(g.signalJob))
+	mux.Handle(protocol.PathKill, handler(g.killJob))
 	f.routes(mux)
 	return mux
 }
 
 func (g *guest) hello(w http.ResponseWriter, _ *http.Request) error {
-	return answer(w, protocol.Hello{Version: protocol.Version, Started: g.started, Execs: len(g.execs)})
+	return answer(w, protocol.Hello{Version: protocol.Version, Started: g.started, Execs: len(g.execs) + g.jobs.running()})
 }
 
 // handler is a call. Its error becomes the response, or, when part of that is

@@ -99,13 +99,15 @@ func getAction(sig unix.Signal) (handler uint64) {
 }
 
 // becomeReaper adopts orphans (PID 1 does so anyway) and reaps whatever ends.
-func becomeReaper(t *table) {
+// Then it calls reaped.
+func becomeReaper(t *table, reaped func()) {
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, unix.SIGCHLD)
 	go func() {
 		for range ended { // one signal may stand for many children
 			t.reap()
+			reaped()
 		}
 	}()
 }

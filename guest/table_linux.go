@@ -73,10 +73,11 @@ func (t *table) reap() {
 }
 
 // killGroup kills the leader and its process group, if the leader still lives.
-func (t *table) killGroup(p *process) {
+func (t *table) killGroup(p *process) { t.signalGroup(p, unix.SIGKILL) }
+
+// signalGroup signals the leader's process group, if the leader still lives.
+func (t *table) signalGroup(p *process, sig unix.Signal) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.leaders[p.pid] == p {
-		rawKill(-p.pid, unix.SIGKILL)
-	}
+	return t.leaders[p.pid] == p && rawKill(-p.pid, sig) == 0
 }

@@ -188,14 +188,15 @@ type Guest interface {
 	// is nothing and the command still runs, it waits up to o.Wait for some, or for
 	// the end. With o.Follow it goes on until the command has ended or ctx is done,
 	// and the command waits for emit instead of losing what nobody has read yet.
-	// Polling never changes what another poll sees. An ID that is not known is
-	// KindNotFound.
+	// Polling never changes what another poll sees. What comes through emit has no
+	// holes, so under a flood that overruns the reader it may be less than there
+	// was. An ID that is not known is KindNotFound.
 	Poll(ctx context.Context, id schemas.ExecID, o PollOptions, emit func(s schemas.Stream, chunk []byte) error) (ExecState, error)
 	// Input writes all of r to a background exec's standard input, and ends the
 	// input if end is set. Calls for one exec are put one after the other. A
 	// command that has ended, or has closed its input, is KindConflict; one that
 	// does not read makes the call wait, until ctx ends. taken is how many bytes
-	// the command's pipe took, on errors too.
+	// the command's pipe took, on errors too; 0 when the connection was lost.
 	Input(ctx context.Context, id schemas.ExecID, r io.Reader, end bool) (taken int64, err error)
 	// Signal sends a signal, by name as "SIGINT", to the process group of a
 	// background exec (on a terminal, to the one in the foreground too). One that
@@ -275,7 +276,7 @@ type Command struct {
 // within its Wait is forgotten at once, for nobody was told its ID. They end with
 // their container.
 type Background struct {
-	ID schemas.ExecID // new
+	ID schemas.ExecID // new; one that is known is KindConflict
 	// Wait is how long Exec stays with the command, as without Background: output
 	// goes through emit, nothing is dropped, and the end of ctx or the connection
 	// kills it. When Wait has passed and it still runs, Exec returns with
@@ -284,7 +285,8 @@ type Background struct {
 	Wait time.Duration
 	// Input keeps standard input open for Input when Stdin is nil. A Stdin that is
 	// not nil is the whole input; what the command has not read of it at the
-	// hand-over, up to 1 MiB, is kept for it (of more, the hand-over waits).
+	// hand-over is kept for it, up to as much as is kept of an output stream (of
+	// more, the hand-over waits).
 	Input bool
 	// Terminal, when set, gives the command a controlling terminal of that size as
 	// its standard streams; all output is stdout.

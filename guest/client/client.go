@@ -55,6 +55,7 @@ type Client struct {
 	conn    *conn
 	http    *http.ClientConn
 	uploads chan struct{}
+	inputs  turns // of each background exec
 }
 
 // Dial begins a session over rw and owns rw from then on: it is closed when the

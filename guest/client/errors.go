@@ -44,8 +44,11 @@ const maxMessage = 4 << 10
 
 // responseError reads the error of a response that is not a success.
 func responseError(res *http.Response) error {
-	if res.StatusCode < 400 {
+	switch {
+	case res.StatusCode < 400:
 		return malformed("status %d", res.StatusCode)
+	case res.StatusCode == http.StatusNotFound: // a guest's own refusals are 400 and 500
+		return &protocol.Error{Code: protocol.ErrUnknownCall, Message: "the sandbox was started by an older release, which cannot do this"}
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, 2*maxMessage))
 	if err != nil {
@@ -66,7 +69,14 @@ func trailerError(res *http.Response) error {
 
 func parseError(text []byte) error {
 	e := &protocol.Error{}
-	if err := json.Unmarshal(text, e); err != nil || !e.Code.Known() {
+	if err := json.Unmarshal(text, e); err != nil {
+		return malformed("an error that is none")
+	}
+	return checkError(e)
+}
+
+func checkError(e *protocol.Error) error {
+	if !e.Code.Known() {
 		return malformed("an error that is none")
 	}
 	if len(e.Message) > maxMessage {

@@ -25,78 +25,95 @@ func (c *Client) Exec(ctx context.Context, params protocol.ExecParams, stdin io.
 		return protocol.ExecResult{}, err
 	}
 	defer r.close()
-	run := &execution{response: r, frames: protocol.NewFrameReader(r.http.Body), emit: emit, params: params}
-	return run.wait()
+	var result protocol.ExecResult
+	frames := newFrames(r, params.MaxStdout, params.MaxStderr, emit)
+	err = frames.end(&result, func() error {
+		if result.Running {
+			return malformed("an exec that does not end")
+		}
+		return frames.check(result)
+	})
+	return result, err
 }
 
-// execution is a command that runs.
-type execution struct {
+// frames is the response of a call that gives output.
+type frames struct {
 	*response
-	frames *protocol.FrameReader
-	params protocol.ExecParams
-	emit   func(protocol.Stream, []byte) error
-	sent   [3]int64 // bytes received, by stream
+	in   *protocol.FrameReader
+	emit func(protocol.Stream, []byte) error
+	max  [3]int64 // bytes asked for, by stream; negative: all
+	sent [3]int64 // bytes received
 }
 
-// wait reads frames until the result. A failure of the standard input is
-// reported in place of what it caused.
-func (e *execution) wait() (result protocol.ExecResult, err error) {
+func newFrames(r *response, maxStdout, maxStderr int64, emit func(protocol.Stream, []byte) error) *frames {
+	f := &frames{response: r, in: protocol.NewFrameReader(r.http.Body), emit: emit}
+	f.max[protocol.Stdout], f.max[protocol.Stderr] = maxStdout, maxStderr
+	return f
+}
+
+// end reads frames up to the result, checks that, and that nothing follows it. A
+// failure of the call's input is reported in place of what it caused.
+func (f *frames) end(result any, check func() error) error {
+	payload, err := f.wait()
+	if err != nil {
+		return err
+	}
+	if err := decode(payload, result); err != nil {
+		return err
+	}
+	if err := check(); err != nil {
+		return err
+	}
+	return f.finish()
+}
+
+func (f *frames) wait() (result []byte, err error) {
 	for {
-		stream, payload, err := e.frames.Next()
+		stream, payload, err := f.in.Next()
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF // no result yet, so not an end
 		}
 		if err != nil {
-			return result, e.fail(err)
+			return nil, f.fail(err)
 		}
 		if stream == protocol.Result {
-			return e.end(payload)
+			return payload, nil
 		}
-		if err := e.output(stream, payload); err != nil {
-			return result, err
+		if err := f.output(stream, payload); err != nil {
+			return nil, err
 		}
 	}
 }
 
-func (e *execution) output(stream protocol.Stream, payload []byte) error {
-	e.sent[stream] += int64(len(payload))
-	if limit := e.limit(stream); limit >= 0 && e.sent[stream] > limit {
+func (f *frames) output(stream protocol.Stream, payload []byte) error {
+	f.sent[stream] += int64(len(payload))
+	if limit := f.max[stream]; limit >= 0 && f.sent[stream] > limit {
 		return malformed("more %s than the %d bytes asked for", stream, limit)
 	}
-	if e.ctx.Err() != nil { // do not hand out what came after a cancel
-		return e.fail(e.ctx.Err())
+	if f.ctx.Err() != nil { // do not hand out what came after a cancel
+		return f.fail(f.ctx.Err())
 	}
-	return e.emit(stream, payload)
-}
-
-func (e *execution) limit(stream protocol.Stream) int64 {
-	if stream == protocol.Stdout {
-		return e.params.MaxStdout
-	}
-	return e.params.MaxStderr
-}
-
-func (e *execution) end(payload []byte) (result protocol.ExecResult, err error) {
-	if err := decode(payload, &result); err != nil {
-		return result, err
-	}
-	if err := e.check(result); err != nil {
-		return protocol.ExecResult{}, err
-	}
-	return result, e.finish()
+	return f.emit(stream, payload)
 }
 
 var signalName = regexp.MustCompile(`^(SIG[A-Z0-9+-]{1,16})?$`)
 
 // check keeps impossible results from the server's callers.
-func (e *execution) check(r protocol.ExecResult) error {
+func (f *frames) check(r protocol.ExecResult) error {
+	if r.StdoutBytes < f.sent[protocol.Stdout] || r.StderrBytes < f.sent[protocol.Stderr] {
+		return malformed("totals below the bytes that came")
+	}
+	return checkResult(r)
+}
+
+func checkResult(r protocol.ExecResult) error {
 	switch {
 	case r.ExitCode < 0 || r.ExitCode > 255:
 		return malformed("exit code %d", r.ExitCode)
 	case !signalName.MatchString(r.Signal):
 		return malformed("signal name of %d bytes", len(r.Signal))
-	case r.StdoutBytes < e.sent[protocol.Stdout] || r.StderrBytes < e.sent[protocol.Stderr]:
-		return malformed("totals below the bytes that came")
+	case r.StdoutBytes < 0 || r.StderrBytes < 0:
+		return malformed("totals below zero")
 	case r.Duration < 0:
 		return malformed("duration %d", r.Duration)
 	}

@@ -17,7 +17,8 @@ package protocol
 import "time"
 
 // Version is the protocol's version. A server that meets a guest of another
-// version must replace the container, not guess.
+// version must replace the container, not guess. What is merely added gets a path
+// of its own, so that older guests live on: they refuse it (see [ErrUnknownCall]).
 const Version = 1
 
 // Calls, one HTTP/2 path each.
@@ -81,6 +82,9 @@ type ExecParams struct {
 
 // ExecResult is how a command ended; the last frame of an exec's response.
 type ExecResult struct {
+	// Running: the command goes on in the background. The totals are where its
+	// output goes on, and of the rest only Duration means something.
+	Running bool `json:"running,omitempty"`
 	// ExitCode is the shell's: 126 not executable, 127 not found, 128+n for
 	// signal n, 137 for a run killed at its timeout.
 	ExitCode int `json:"exit_code"`
@@ -214,6 +218,9 @@ const (
 	ErrBadArchive  Code = "bad_archive"  // not a tar, cut short, or with entries that may not be extracted
 	ErrNoProcesses Code = "no_processes" // the process limit is used up: nothing could be started
 	ErrBusy        Code = "busy"         // more calls at once than the guest serves
+	ErrTooMany     Code = "too_many"     // MaxBackground execs run
+	ErrConflict    Code = "conflict"     // a background exec is not like that: it has ended, closed its input, has no terminal
+	ErrUnknownCall Code = "unknown_call" // the guest is of a release that has no such call
 	ErrInternal    Code = "internal"
 )
 
@@ -230,7 +237,7 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 func (c Code) Known() bool {
 	switch c {
 	case ErrInvalid, ErrEscapes, ErrNotFound, ErrExists, ErrNotEmpty, ErrWrongType, ErrPermission,
-		ErrTooLarge, ErrNoSpace, ErrBadArchive, ErrNoProcesses, ErrBusy, ErrInternal:
+		ErrTooLarge, ErrNoSpace, ErrBadArchive, ErrNoProcesses, ErrBusy, ErrTooMany, ErrConflict, ErrUnknownCall, ErrInternal:
 		return true
 	}
 	return false

@@ -17,6 +17,9 @@ type Options struct {
 	// Image is a reference that PrepareImage accepts, of an image with busybox.
 	Image string
 
+	// NoBackground leaves out background execs.
+	NoBackground bool
+
 	// StopContainer and RemoveContainer act from outside, as "docker kill" and
 	// "docker rm -f" do. RemoveVolume removes a volume and, if need be, the
 	// container that uses it. A nil one skips the subtests that need it.
@@ -40,11 +43,16 @@ func Run(t *testing.T, o Options) {
 		{"Exec", execChecks},
 		{"Kill", killChecks},
 		{"Output", outputChecks},
+		{"Background", backgroundChecks},
+		{"HandOver", handOverChecks},
 		{"Files", fileChecks},
 		{"Confinement", confinementChecks},
 		{"Archive", archiveChecks},
 		{"Deadline", deadlineChecks},
 	} {
+		if o.NoBackground && (topic.name == "Background" || topic.name == "HandOver") {
+			continue
+		}
 		t.Run(topic.name, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t, o)

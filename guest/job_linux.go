@@ -1,0 +1,158 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
+)
+
+// job is an exec that may outlive the call that started it.
+type job struct {
+	guest *guest
+	id    string
+	argv  []string
+	run   *execution
+	tape  *tape  // output
+	input *input // nil: it has none that can be fed later
+	kept  *keptInput
+
+	cancel     context.CancelFunc // kills it
+	halted     chan struct{}      // closed when it has ended, or was killed
+	unattended chan struct{}      // closed when it was handed over
+	pollers    slots
+	killing    sync.Mutex
+}
+
+// maxPollers is how many polls of one job wait at a time.
+const maxPollers = 8
+
+// newJob starts a command, with a reader that has its whole output.
+func (g *guest) newJob(ctx context.Context, params protocol.StartParams) (_ *job, whole *reader, err error) {
+	j := &job{
+		guest: g, id: params.ID, argv: firstBytes(params.Argv, protocol.MaxArgv),
+		halted: make(chan struct{}), unattended: make(chan struct{}), pollers: newSlots(maxPollers),
+	}
+	if j.tape, err = newTape(2, g.jobs.ringSize); err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			j.eraseInput()
+			j.tape.erase()
+		}
+	}()
+	if params.HasStdin {
+		if j.kept, err = g.newKeptInput(); err != nil {
+			return nil, nil, err
+		}
+	}
+	whole, _ = j.tape.open([2]int64{}, true)
+	all := params.ExecParams
+	all.MaxStdout, all.MaxStderr = -1, -1
+	j.run = newExecution(g, all, j.tape)
+	alive, cancel := context.WithCancel(context.Background())
+	j.cancel = cancel
+	err = j.run.launch(ctx, params.HasStdin || params.Input)
+	var n *notRun
+	if params.Wait <= 0 && errors.As(err, &n) { // its caller only wants to know that it is on its way
+		j.neverRun(n)
+		return j, whole, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if params.Input && !params.HasStdin {
+		j.input = newInput(j.run.input)
+	}
+	go j.supervise(alive)
+	return j, whole, nil
+}
+
+func (j *job) eraseInput() {
+	if j.kept != nil {
+		j.kept.tape.erase()
+		j.kept = nil
+	}
+}
+
+func (j *job) hasEnded() bool { return isClosed(j.tape.done) }
+
+// neverRun makes j one that has ended as a shell would say.
+func (j *job) neverRun(n *notRun) {
+	j.eraseInput()
+	text := []byte(n.message + "\n")
+	j.tape.put(1, text)
+	close(j.halted)
+	j.tape.end(protocol.ExecResult{ExitCode: n.code, StderrBytes: int64(len(text)), Duration: time.Since(j.run.began)})
+}
+
+// supervise sees the command to its end.
+func (j *job) supervise(ctx context.Context) {
+	defer j.cancel()
+	j.run.wait(ctx, j.unattended)
+	close(j.halted)
+	if j.run.input != nil {
+		j.run.input.close() // under who still feeds it, and then finds it halted
+	}
+	result, _ := j.run.drain()
+	j.tape.end(result)
+}
+
+// kill ends the job with all that it started, and what it has left behind. It
+// returns when that is done.
+func (j *job) kill(ctx context.Context) error {
+	j.cancel()
+	select {
+	case <-j.halted:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if j.run.process != nil && !j.killRest() {
+		return &protocol.Error{Code: protocol.ErrInternal, Message: "not all of it could be killed yet: what is inside the kernel ends when it leaves that"}
+	}
+	// Its end follows, unless somebody reads the output slowly.
+	timer := time.NewTimer(drainTime)
+	defer timer.Stop()
+	select {
+	case <-j.tape.done:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// killRest kills by mark alone: the process that began it all is gone, and its
+// ID may belong to another.
+func (j *job) killRest() bool {
+	j.killing.Lock()
+	defer j.killing.Unlock()
+	p := j.run.process
+	return j.guest.killTree(&process{pid: -1, mark: p.mark, seen: p.seen}, time.Now().Add(killPatience))
+}
+
+func (j *job) state() protocol.ExecState {
+	s := protocol.ExecState{ID: j.id, Argv: j.argv, Started: j.run.began, Result: j.tape.outcome()}
+	if s.Result.Running {
+		s.Result.Duration = time.Since(s.Started)
+	}
+	return s
+}
+
+// firstBytes is as much of argv as fits, as text.
+func firstBytes(argv []string, limit int) (first []string) {
+	for _, arg := range argv {
+		arg = strings.ToValidUTF8(arg, "\uFFFD")
+		if limit -= len(arg) + 1; limit < 0 {
+			arg = strings.ToValidUTF8(arg[:max(0, len(arg)+limit)], "")
+		}
+		first = append(first, arg)
+		if limit <= 0 {
+			break
+		}
+	}
+	return first
+}

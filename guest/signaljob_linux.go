@@ -1,0 +1,82 @@
+package guest
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
+)
+
+// signalJob serves PathSignal.
+func (g *guest) signalJob(w http.ResponseWriter, r *http.Request) error {
+	var params protocol.SignalParams
+	if err := decodeParams(r, &params); err != nil {
+		return err
+	}
+	j, err := g.jobs.find(params.ID)
+	if err != nil {
+		return err
+	}
+	sig, ok := signalNumber(params.Signal)
+	if !ok {
+		return &protocol.Error{Code: protocol.ErrInvalid, Message: "signal: not a name as SIGINT"}
+	}
+	leave, err := g.gate.enter(r.Context()) // SIGCONT must not start what a snapshot holds still
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if sig == unix.SIGKILL {
+		j.run.shot.Store(true)
+	}
+	if j.run.process == nil || !g.table.signalGroup(j.run.process, sig) {
+		return errJobEnded
+	}
+	return answer(w, struct{}{})
+}
+
+// killJob serves PathKill.
+func (g *guest) killJob(w http.ResponseWriter, r *http.Request) error {
+	var params protocol.KillParams
+	if err := decodeParams(r, &params); err != nil {
+		return err
+	}
+	j, err := g.jobs.find(params.ID)
+	if err != nil {
+		return err
+	}
+	if err := j.kill(r.Context()); err != nil {
+		return err
+	}
+	return answer(w, struct{}{})
+}
+
+// Real-time signals as the C library of glibc numbers them: it keeps the first
+// two for itself.
+const (
+	firstRealTime = 34
+	lastRealTime  = 64
+)
+
+// signalNumber knows every signal's name: SIGINT and the like, SIGRTMIN, and
+// SIGRTMIN+n.
+func signalNumber(name string) (sig unix.Signal, ok bool) {
+	if sig := unix.SignalNum(name); sig != 0 {
+		return sig, true
+	}
+	rest, ok := strings.CutPrefix(name, "SIGRTMIN")
+	if !ok {
+		return 0, false
+	}
+	n := 0
+	if rest != "" {
+		var err error
+		if n, err = strconv.Atoi(strings.TrimPrefix(rest, "+")); err != nil || rest[0] != '+' {
+			return 0, false
+		}
+	}
+	return unix.Signal(firstRealTime + n), n >= 0 && n <= lastRealTime-firstRealTime
+}
