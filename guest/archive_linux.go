@@ -22,7 +22,9 @@ func (f *fileCalls) pack(w http.ResponseWriter, r *http.Request) error {
 		}
 		defer resume()
 	}
-	defer debug.FreeOSMemory() // compressors leave much behind
+	defer freeLater()
+	procs.add(1)
+	defer procs.add(-1)
 	stats, err := onDisk(f, func() (stats protocol.ArchiveStats, err error) {
 		dir, err := f.files.OpenDir(params.Path)
 		if err != nil {
@@ -51,7 +53,9 @@ func (f *fileCalls) unpack(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer leave()
-	defer debug.FreeOSMemory()
+	defer freeLater()
+	procs.add(1)
+	defer procs.add(-1)
 	stats, err := onDisk(f, func() (stats protocol.ArchiveStats, err error) {
 		dir, err := f.files.OpenTarget(params.Path)
 		if err != nil {
@@ -70,3 +74,6 @@ func (f *fileCalls) unpack(w http.ResponseWriter, r *http.Request) error {
 	}
 	return answer(w, stats)
 }
+
+// freeLater gives back what compressors leave behind, and keeps no answer waiting.
+func freeLater() { go debug.FreeOSMemory() }

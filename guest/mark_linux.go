@@ -19,7 +19,7 @@ import (
 // together with parents and sessions; see [marker.byEnvironment].
 type marker struct {
 	limit  unix.Rlimit // the guest's own; unusable if Max is 0
-	last   uint64      // spawner only
+	last   uint64      // under spawner.starting
 	inUse  map[uint64]int
 	held   func() map[uint64]int // marks that must not be given to another yet
 	usable bool

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +21,7 @@ const niceness = 19
 // it forks inherits that. Serial starts cost nothing: a fork holds locks that
 // make it serial anyway.
 type spawner struct {
+	starting sync.Mutex // held while a command is being started
 	launches chan *launch
 	table    *table
 	marks    *marker
@@ -32,6 +34,7 @@ type launch struct {
 	env   []string
 	dir   string
 	files [3]int // standard streams, the child's ends
+	mark  uint64
 
 	process *process
 	err     error
@@ -45,7 +48,15 @@ func startSpawner(t *table, marks *marker, adjust *oomScore) *spawner {
 }
 
 // start runs l and waits until its program has been entered, or could not be.
+// The mark, a limit of the whole process that a fork inherits, is set and put
+// back here, since the spawner's fenced thread may not do that.
 func (s *spawner) start(l launch) (*process, error) {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	l.mark = s.marks.next()
+	defer s.marks.set(l.mark)()
+	procs.add(1)
+	defer procs.add(-1)
 	l.done = make(chan struct{})
 	s.launches <- &l
 	<-l.done
@@ -73,14 +84,12 @@ func (s *spawner) launch(l *launch) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	mark := s.marks.next()
-	p, err := s.table.start(mark, func() (int, error) {
+	p, err := s.table.start(l.mark, func() (int, error) {
 		defer s.adjust.raise()()
-		defer s.mark(mark)()
 		defer unignore()()
 		return syscall.ForkExec(path, l.argv, &syscall.ProcAttr{
 			Dir:   dir,
-			Env:   s.marks.environment(l.env, mark),
+			Env:   s.marks.environment(l.env, l.mark),
 			Files: []uintptr{uintptr(l.files[0]), uintptr(l.files[1]), uintptr(l.files[2])},
 			Sys:   &syscall.SysProcAttr{Setsid: true},
 		})
@@ -89,22 +98,4 @@ func (s *spawner) launch(l *launch) (*process, error) {
 		return nil, execError(l.argv[0], err)
 	}
 	return p, nil
-}
-
-// mark makes the next fork inherit a mark, and returns what undoes that. The
-// limit is the whole process's, and this thread is the one that may not set it.
-func (s *spawner) mark(mark uint64) (restore func()) {
-	var unset func()
-	elsewhere(func() { unset = s.marks.set(mark) })
-	return func() { elsewhere(unset) }
-}
-
-// elsewhere runs f on another thread than the caller's, which must be locked.
-func elsewhere(f func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
-	<-done
 }

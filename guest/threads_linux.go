@@ -39,6 +39,28 @@ func startThreads() {
 	for n := 1; n < threadBudget && threads() < threadBudget; n++ {
 		holdThreads(n)
 	}
+	runtime.GOMAXPROCS(1)
+}
+
+// processors has the Go scheduler use one processor while all is short work: a
+// second one costs more in wake-ups than it saves. What may hold its processor
+// for long, as a fork whose child somebody stops before it has become the
+// program, or an archive, takes a second one for the others meanwhile.
+type processors struct {
+	mu   sync.Mutex
+	busy int
+}
+
+var procs processors
+
+// add says that so many more, or less, need that.
+func (p *processors) add(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.busy
+	if p.busy += n; (p.busy > 0) != (before > 0) {
+		runtime.GOMAXPROCS(1 + min(p.busy, maxProcs-1))
+	}
 }
 
 func holdThreads(n int) {
