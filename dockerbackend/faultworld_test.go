@@ -117,7 +117,7 @@ func (w *world) snapshot(id schemas.SandboxID) (schemas.SnapshotID, error) {
 
 // read is what the file f of a sandbox holds, by a command.
 func (w *world) read(ctx context.Context, id schemas.SandboxID) (string, error) {
-	result, err := w.Exec(ctx, alice, id, schemas.ExecRequest{Command: schemas.Command{Shell: "cat f 2>/dev/null; true"}})
+	result, _, err := w.Exec(ctx, alice, id, schemas.ExecRequest{Command: schemas.Command{Shell: "cat f 2>/dev/null; true"}})
 	return result.Stdout, err
 }
 

@@ -97,17 +97,19 @@ func TestO1OwnersAreApart(t *testing.T) {
 	at := d.create()
 	get[schemas.FileInfo](d, 200, "PUT", at+"/files?path=f", "abc")
 	snap := "/v1/snapshots/" + string(get[schemas.Snapshot](d, 201, "POST", at+"/snapshots", nil).ID)
+	_, exec := d.launch(at, "sleep 600")
 	unknown := strings.NewReplacer(at, "/v1/sandboxes/sb_0123456789abcdef", snap, "/v1/snapshots/snap_0123456789abcdef")
 	bodies := map[string]string{
 		"/exec": `{"command":"true"}`, "/exec/stream": `{"command":"true"}`, "/timeout": `{"timeout_seconds":60}`,
 		"/files/mkdir": `{"path":"d"}`, "/files/move": `{"from":"f","to":"g"}`,
+		strings.TrimPrefix(exec, at) + "/signal": `{"signal":"INT"}`, strings.TrimPrefix(exec, at) + "/stdin": "x",
 		"/rollback": `{"snapshot_id":"` + strings.TrimPrefix(snap, "/v1/snapshots/") + `"}`,
 	}
 	for _, r := range routes {
 		if !strings.Contains(r.path, "{id}") {
 			continue
 		}
-		path := strings.NewReplacer(sandbox, at, snapshot, snap).Replace(r.path)
+		path := strings.NewReplacer(oneExec, exec, sandbox, at, snapshot, snap).Replace(r.path)
 		query := ""
 		if strings.HasSuffix(path, "/files") {
 			query = "?path=f"

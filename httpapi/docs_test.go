@@ -103,7 +103,11 @@ func writeRoute(b *strings.Builder, r route) {
 		}
 		fmt.Fprintf(b, "- body: %s%s\n", shows(r.body), optional)
 	}
-	fmt.Fprintf(b, "- success: %d %s\n", r.status, shows(r.result))
+	fmt.Fprintf(b, "- success: %d %s", r.status, shows(r.result))
+	if r.path == sandbox+"/exec" {
+		fmt.Fprintf(b, ", or 202 %s of a command that goes on", shows(of[schemas.ExecState]()))
+	}
+	b.WriteByte('\n')
 	if all := failuresOf(r); len(all) > 0 {
 		slices.Sort(all)
 		fmt.Fprintf(b, "- failures: %s\n", strings.Trim(fmt.Sprint(all), "[]"))

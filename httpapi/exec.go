@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
@@ -17,7 +18,10 @@ func runExec(c *call) error {
 	if err != nil {
 		return err
 	}
-	result, err := c.Exec(c.ctx(), c.owner, id, req)
+	result, running, err := c.Exec(c.ctx(), c.owner, id, req)
+	if running != nil {
+		return c.answer(http.StatusAccepted, running, err)
+	}
 	return c.answer(http.StatusOK, result, err)
 }
 
@@ -31,10 +35,13 @@ func streamExec(c *call) error {
 	if err != nil {
 		return err
 	}
+	if req.Background || req.WaitSeconds != nil {
+		return invalid("", "a stream follows its command to the end; for background and wait_seconds use %s", strings.TrimSuffix(c.r.URL.Path, "/stream"))
+	}
 	s := newEventStream(c.w, c.times)
 	rest := s.keepAwake(c.ctx())
 	out := newOutput(s, req.Encoding)
-	exit, err := c.ExecStream(c.ctx(), c.owner, id, req, out.emit)
+	exit, _, err := c.ExecStream(c.ctx(), c.owner, id, req, out.emit)
 	rest()
 	if err == nil {
 		err = out.flush()

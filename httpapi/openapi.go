@@ -98,6 +98,9 @@ func responses(r route, components schemas.Components) object {
 	if r.path == sandbox+"/files" && r.method == "GET" {
 		all["206"] = object{"description": "The part that the Range header asked for.", "content": media(octets, components)}
 	}
+	if r.path == sandbox+"/exec" {
+		all["202"] = object{"description": "It goes on as a background exec.", "content": media(of[schemas.ExecState](), components)}
+	}
 	for _, status := range failuresOf(r) {
 		all[strconv.Itoa(status)] = object{"$ref": fmt.Sprintf("#/components/responses/%d", status)}
 	}

@@ -20,6 +20,12 @@ func parametersOf(r route) (all []any) {
 			"schema": object{"type": "string", "pattern": "^" + prefix + "_[0-9a-f]{16}$"},
 		})
 	}
+	if strings.Contains(r.path, "{exec_id}") {
+		all = append(all, object{
+			"name": "exec_id", "in": "path", "required": true,
+			"schema": object{"type": "string", "pattern": "^ex_[0-9a-f]{16}$"},
+		})
+	}
 	for _, name := range r.query {
 		all = append(all, object{
 			"name": name, "in": "query", "description": parameters[name].description,

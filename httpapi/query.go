@@ -17,15 +17,19 @@ type parameter struct {
 
 // parameters is every query parameter there is.
 var parameters = map[string]parameter{
-	"path":        {typ: "string", description: "Absolute, or relative to /workspace. What writes must stay inside /workspace."},
-	"path_base64": {typ: "string", description: "The path's exact bytes in base64 (either alphabet), instead of path, for names that are not UTF-8."},
-	"mode":        {typ: "string", description: "Permission bits in octal, as 755. By default an existing file keeps its own and a new one gets 644."},
-	"recursive":   {typ: "boolean", description: "Delete a directory with all that is in it. Default false."},
-	"limit":       {typ: "integer", description: "Most entries to return."},
-	"cursor":      {typ: "string", description: "next_cursor of the page before."},
-	"sandbox_id":  {typ: "string", description: "Only snapshots taken of this sandbox, which may be gone by now."},
-	"image":       {typ: "string", description: "Image of the sandboxes that will be made from the snapshot. Default: the server's default image."},
-	"name":        {typ: "string", description: "A label for people; need not be unique. At most 128 characters."},
+	"path":             {typ: "string", description: "Absolute, or relative to /workspace. What writes must stay inside /workspace."},
+	"path_base64":      {typ: "string", description: "The path's exact bytes in base64 (either alphabet), instead of path, for names that are not UTF-8."},
+	"mode":             {typ: "string", description: "Permission bits in octal, as 755. By default an existing file keeps its own and a new one gets 644."},
+	"recursive":        {typ: "boolean", description: "Delete a directory with all that is in it. Default false."},
+	"limit":            {typ: "integer", description: "Most entries to return."},
+	"cursor":           {typ: "string", description: "Where to go on: next_cursor of the page before; of a background exec, cursor of the answer before. By default the start, of a background exec that of what is kept."},
+	"sandbox_id":       {typ: "string", description: "Only snapshots taken of this sandbox, which may be gone by now."},
+	"image":            {typ: "string", description: "Image of the sandboxes that will be made from the snapshot. Default: the server's default image."},
+	"close":            {typ: "boolean", description: "End the standard input after this. Default false."},
+	"encoding":         {typ: "string", description: "How output is written into JSON: utf-8 (the default) or base64."},
+	"wait_seconds":     {typ: "number", description: "How long to wait for output, or for the end, when there is nothing new: 0 to 60. Default 0."},
+	"max_output_bytes": {typ: "integer", description: "Most bytes of each stream; it can only lower the server's own cap."},
+	"name":             {typ: "string", description: "A label for people; need not be unique. At most 128 characters."},
 }
 
 // parseQuery is as strict as the decoder of bodies: a parameter that is

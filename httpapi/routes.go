@@ -15,6 +15,7 @@ type route struct {
 
 const (
 	sandbox  = "/v1/sandboxes/{id}"
+	oneExec  = sandbox + "/execs/{exec_id}"
 	snapshot = "/v1/snapshots/{id}"
 )
 
@@ -32,8 +33,13 @@ var routes = []route{
 	{"DELETE", sandbox, destroySandbox, nil, none, 204, none, "Destroys a sandbox, whatever it is doing. Its snapshots stay."},
 	{"POST", sandbox + "/timeout", setTimeout, nil, of[schemas.SetTimeoutRequest](), 200, of[schemas.Sandbox](), "Gives a sandbox a new time to live, counted from now."},
 
-	{"POST", sandbox + "/exec", runExec, nil, of[schemas.ExecRequest](), 200, of[schemas.ExecResult](), "Runs a command to its end. Closing the connection kills it."},
+	{"POST", sandbox + "/exec", runExec, nil, of[schemas.ExecRequest](), 200, of[schemas.ExecResult](), "Runs a command to its end; with wait_seconds or background it may go on as a background exec. Closing the connection kills one that is waited for."},
 	{"POST", sandbox + "/exec/stream", streamExec, nil, of[schemas.ExecRequest](), 200, events, "Runs a command and streams its output as it arrives. Closing the connection kills it."},
+	{"GET", sandbox + "/execs", listExecs, nil, none, 200, of[schemas.ExecList](), "Lists the background execs of a sandbox, oldest first: those that run, and the last that have ended."},
+	{"GET", oneExec, pollExec, []string{"cursor", "wait_seconds", "max_output_bytes", "encoding"}, none, 200, of[schemas.ExecState](), "Tells how a background exec is doing, with its output since a cursor. Reading takes nothing away from others."},
+	{"DELETE", oneExec, killExec, nil, none, 204, none, "Kills a background exec with all that it started. Its output stays, and it is safe to repeat."},
+	{"POST", oneExec + "/stdin", inputExec, []string{"close"}, octets, 204, none, "Writes the request's body to the standard input of a background exec."},
+	{"POST", oneExec + "/signal", signalExec, nil, of[schemas.SignalRequest](), 204, none, "Sends a signal to the process group of a background exec."},
 
 	{"GET", sandbox + "/files", readFile, []string{"path", "path_base64"}, none, 200, octets, "Reads a file, or with a Range header part of it."},
 	{"PUT", sandbox + "/files", writeFile, []string{"path", "path_base64", "mode"}, octets, 200, of[schemas.FileInfo](), "Replaces a file by the request's body, whole or not at all, and makes its parents."},

@@ -144,6 +144,7 @@ func TestMethods(t *testing.T) {
 	snap := get[schemas.Snapshot](d, 201, "POST", at+"/snapshots", nil)
 	real := func(r route) string {
 		p := strings.Replace(r.path, sandbox, at, 1)
+		p = strings.Replace(p, "/execs/{exec_id}", someExec, 1)
 		p = strings.Replace(p, snapshot, "/v1/snapshots/"+string(snap.ID), 1)
 		if strings.HasSuffix(p, "/files") {
 			p += "?path=f"
@@ -189,41 +190,56 @@ func TestNoSuchRoute(t *testing.T) {
 	d.do("GET", "/metrics", nil).fails(t, 404, schemas.CodeNotFound)
 }
 
+// someExec is the path of one that is not there.
+const someExec = "/execs/ex_0123456789abcdef"
+
 // Bodies and queries are strict, and say by name what is wrong.
 func TestStrictness(t *testing.T) {
 	d := start(t)
 	at := d.create()
 	for name, c := range map[string]struct{ method, path, body, about string }{
-		"M1 unknown field":      {"POST", "/v1/sandboxes", `{"privileged":true}`, "privileged"},
-		"wrong type":            {"POST", "/v1/sandboxes", `{"cpus":"2"}`, "cpus"},
-		"not JSON":              {"POST", "/v1/sandboxes", `{"cpus":`, "JSON"},
-		"not an object":         {"POST", "/v1/sandboxes", `[]`, "object"},
-		"two values":            {"POST", "/v1/sandboxes", `{}{}`, "JSON"},
-		"missing":               {"POST", at + "/exec", ``, "command"},
-		"background is not yet": {"POST", at + "/exec", `{"command":"true","background":true}`, "background"},
-		"B8 timeout":            {"POST", at + "/exec", `{"command":"true","timeout_seconds":1e300}`, "timeout_seconds"},
-		"B8 text":               {"POST", at + "/exec/stream", `{"command":"true","timeout_seconds":"5"}`, "timeout_seconds"},
-		"F17 environment":       {"POST", at + "/exec", `{"command":"true","env":{"A=B":"c"}}`, "A=B"},
-		"ID in a body":          {"POST", at + "/rollback", `{"snapshot_id":"../x"}`, "snapshot_id"},
-		"unknown parameter":     {"GET", "/v1/sandboxes?limt=1", ``, "limt"},
-		"no parameters":         {"GET", at + "?path=x", ``, "path"},
-		"parameter twice":       {"GET", at + "/files?path=a&path=b", ``, "path"},
-		"malformed query":       {"GET", at + "/files?path=%zz", ``, "query"},
-		"limit":                 {"GET", "/v1/sandboxes?limit=0", ``, "limit"},
-		"limit as text":         {"GET", "/v1/snapshots?limit=x", ``, "limit"},
-		"limit too large":       {"GET", "/v1/sandboxes?limit=100000", ``, "limit"},
-		"cursor":                {"GET", "/v1/sandboxes?cursor=!", ``, "cursor"},
-		"sandbox_id":            {"GET", "/v1/snapshots?sandbox_id=x", ``, "sandbox_id"},
-		"recursive":             {"DELETE", at + "/files?path=x&recursive=yes", ``, "recursive"},
-		"mode":                  {"PUT", at + "/files?path=x&mode=9", `x`, "mode"},
-		"no path":               {"GET", at + "/files", ``, "path"},
-		"empty path":            {"PUT", at + "/files?path=", ``, "path"},
-		"empty path of a list":  {"GET", at + "/files/list?path=", ``, "path"},
-		"two paths":             {"GET", at + "/files?path=a&path_base64=YQ", ``, "path_base64"},
-		"path_base64":           {"GET", at + "/files?path_base64=!", ``, "path_base64"},
-		"mkdir without":         {"POST", at + "/files/mkdir", `{}`, "path"},
-		"mkdir with both":       {"POST", at + "/files/mkdir", `{"path":"a","path_base64":"YQ"}`, "path"},
-		"move without to":       {"POST", at + "/files/move", `{"from":"a"}`, "to"},
+		"M1 unknown field":     {"POST", "/v1/sandboxes", `{"privileged":true}`, "privileged"},
+		"wrong type":           {"POST", "/v1/sandboxes", `{"cpus":"2"}`, "cpus"},
+		"not JSON":             {"POST", "/v1/sandboxes", `{"cpus":`, "JSON"},
+		"not an object":        {"POST", "/v1/sandboxes", `[]`, "object"},
+		"two values":           {"POST", "/v1/sandboxes", `{}{}`, "JSON"},
+		"missing":              {"POST", at + "/exec", ``, "command"},
+		"background stream":    {"POST", at + "/exec/stream", `{"command":"true","background":true}`, at + "/exec"},
+		"waiting stream":       {"POST", at + "/exec/stream", `{"command":"true","wait_seconds":1}`, at + "/exec"},
+		"wait too long":        {"POST", at + "/exec", `{"command":"true","wait_seconds":601}`, "wait_seconds"},
+		"exec ID":              {"GET", at + "/execs/ex_1", ``, "exec_id"},
+		"poll too long":        {"GET", at + someExec + "?wait_seconds=61", ``, "wait_seconds"},
+		"poll as text":         {"GET", at + someExec + "?wait_seconds=x", ``, "wait_seconds"},
+		"poll NaN":             {"GET", at + someExec + "?wait_seconds=NaN", ``, "wait_seconds"},
+		"poll cursor":          {"GET", at + someExec + "?cursor=5", ``, "cursor"},
+		"poll limit":           {"GET", at + someExec + "?max_output_bytes=1.5", ``, "max_output_bytes"},
+		"poll encoding":        {"GET", at + someExec + "?encoding=latin1", ``, "encoding"},
+		"no signal":            {"POST", at + someExec + "/signal", `{}`, "signal"},
+		"unknown signal":       {"POST", at + someExec + "/signal", `{"signal":"9"}`, "signal"},
+		"no input":             {"POST", at + someExec + "/stdin", ``, "empty"},
+		"B8 timeout":           {"POST", at + "/exec", `{"command":"true","timeout_seconds":1e300}`, "timeout_seconds"},
+		"B8 text":              {"POST", at + "/exec/stream", `{"command":"true","timeout_seconds":"5"}`, "timeout_seconds"},
+		"F17 environment":      {"POST", at + "/exec", `{"command":"true","env":{"A=B":"c"}}`, "A=B"},
+		"ID in a body":         {"POST", at + "/rollback", `{"snapshot_id":"../x"}`, "snapshot_id"},
+		"unknown parameter":    {"GET", "/v1/sandboxes?limt=1", ``, "limt"},
+		"no parameters":        {"GET", at + "?path=x", ``, "path"},
+		"parameter twice":      {"GET", at + "/files?path=a&path=b", ``, "path"},
+		"malformed query":      {"GET", at + "/files?path=%zz", ``, "query"},
+		"limit":                {"GET", "/v1/sandboxes?limit=0", ``, "limit"},
+		"limit as text":        {"GET", "/v1/snapshots?limit=x", ``, "limit"},
+		"limit too large":      {"GET", "/v1/sandboxes?limit=100000", ``, "limit"},
+		"cursor":               {"GET", "/v1/sandboxes?cursor=!", ``, "cursor"},
+		"sandbox_id":           {"GET", "/v1/snapshots?sandbox_id=x", ``, "sandbox_id"},
+		"recursive":            {"DELETE", at + "/files?path=x&recursive=yes", ``, "recursive"},
+		"mode":                 {"PUT", at + "/files?path=x&mode=9", `x`, "mode"},
+		"no path":              {"GET", at + "/files", ``, "path"},
+		"empty path":           {"PUT", at + "/files?path=", ``, "path"},
+		"empty path of a list": {"GET", at + "/files/list?path=", ``, "path"},
+		"two paths":            {"GET", at + "/files?path=a&path_base64=YQ", ``, "path_base64"},
+		"path_base64":          {"GET", at + "/files?path_base64=!", ``, "path_base64"},
+		"mkdir without":        {"POST", at + "/files/mkdir", `{}`, "path"},
+		"mkdir with both":      {"POST", at + "/files/mkdir", `{"path":"a","path_base64":"YQ"}`, "path"},
+		"move without to":      {"POST", at + "/files/move", `{"from":"a"}`, "to"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d.do(c.method, c.path, c.body).fails(t, 400, schemas.CodeInvalidRequest, c.about)

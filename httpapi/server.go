@@ -21,8 +21,13 @@ type core interface {
 	SetTimeout(context.Context, manager.Owner, schemas.SandboxID, schemas.SetTimeoutRequest) (schemas.Sandbox, error)
 	Destroy(context.Context, manager.Owner, schemas.SandboxID) error
 
-	Exec(context.Context, manager.Owner, schemas.SandboxID, schemas.ExecRequest) (schemas.ExecResult, error)
-	ExecStream(context.Context, manager.Owner, schemas.SandboxID, schemas.ExecRequest, func(schemas.Stream, []byte) error) (schemas.ExecExit, error)
+	Exec(context.Context, manager.Owner, schemas.SandboxID, schemas.ExecRequest) (schemas.ExecResult, *schemas.ExecState, error)
+	ExecStream(context.Context, manager.Owner, schemas.SandboxID, schemas.ExecRequest, func(schemas.Stream, []byte) error) (schemas.ExecExit, *schemas.ExecState, error)
+	ListExecs(context.Context, manager.Owner, schemas.SandboxID) (schemas.ExecList, error)
+	PollExec(context.Context, manager.Owner, schemas.SandboxID, schemas.ExecID, schemas.ExecPoll) (schemas.ExecState, error)
+	InputExec(ctx context.Context, o manager.Owner, id schemas.SandboxID, exec schemas.ExecID, data []byte, end bool) error
+	SignalExec(context.Context, manager.Owner, schemas.SandboxID, schemas.ExecID, schemas.SignalRequest) error
+	KillExec(context.Context, manager.Owner, schemas.SandboxID, schemas.ExecID) error
 
 	ReadFile(ctx context.Context, o manager.Owner, id schemas.SandboxID, path string, offset, length int64) (schemas.FileInfo, io.ReadCloser, error)
 	WriteFile(ctx context.Context, o manager.Owner, id schemas.SandboxID, path, mode string, content io.Reader) (schemas.FileInfo, error)

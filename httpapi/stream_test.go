@@ -266,7 +266,7 @@ func TestStreamIsCutByPanic(t *testing.T) {
 
 type panicky struct{ *manager.Manager }
 
-func (panicky) ExecStream(_ context.Context, _ manager.Owner, _ schemas.SandboxID, _ schemas.ExecRequest, emit func(schemas.Stream, []byte) error) (schemas.ExecExit, error) {
+func (panicky) ExecStream(_ context.Context, _ manager.Owner, _ schemas.SandboxID, _ schemas.ExecRequest, emit func(schemas.Stream, []byte) error) (schemas.ExecExit, *schemas.ExecState, error) {
 	emit(schemas.Stdout, []byte("x"))
 	panic("at the disco")
 }

@@ -20,11 +20,35 @@ func (m *Manager) checkExec(req schemas.ExecRequest) (c Command, err error) {
 	if err = checkEnv(req.Env); err != nil {
 		return c, err
 	}
-	if c.Timeout, err = m.checkExecTimeout(req.TimeoutSeconds); err != nil {
+	if c.Background, err = checkBackground(req); err != nil {
+		return c, err
+	}
+	if c.Timeout, err = m.checkExecTimeout(req.TimeoutSeconds, c.Background != nil); err != nil {
 		return c, err
 	}
 	c.Stdin, err = checkStdin(req.Stdin, req.StdinBase64)
 	return c, err
+}
+
+// maxExecWait is how long a call may wait before it hands a command over.
+const maxExecWait = 600 * time.Second
+
+// checkBackground is nil for a command that the call sees to its end.
+func checkBackground(req schemas.ExecRequest) (*Background, error) {
+	if !req.Background && req.WaitSeconds == nil {
+		return nil, nil
+	}
+	wait, err := checkWait(req.WaitSeconds, maxExecWait)
+	return &Background{ID: schemas.NewExecID(), Wait: wait, Input: req.Background}, err
+}
+
+func checkWait(seconds *float64, most time.Duration) (time.Duration, error) {
+	s := 0.0
+	set(&s, seconds)
+	if !(s >= 0 && s <= most.Seconds()) { // also refuses NaN
+		return 0, invalid("wait_seconds is %v; allowed is 0 to %v", s, most.Seconds())
+	}
+	return time.Duration(s * float64(time.Second)), nil
 }
 
 // checkCommand gives the argument vector: a string goes to the shell, an array
@@ -59,12 +83,20 @@ func checkWorkdir(dir string) (string, error) {
 	return cleanPath("workdir", dir)
 }
 
-func (m *Manager) checkExecTimeout(seconds *float64) (time.Duration, error) {
-	s := m.cfg.DefaultExecTimeoutSeconds
+// checkExecTimeout gives 0 for none: a command that may be handed over need not
+// have one, for it holds nobody up.
+func (m *Manager) checkExecTimeout(seconds *float64, handOver bool) (time.Duration, error) {
+	s, most := m.cfg.DefaultExecTimeoutSeconds, m.cfg.MaxExecTimeoutSeconds
+	if handOver {
+		if seconds == nil {
+			return 0, nil
+		}
+		most = max(most, float64(m.cfg.MaxTimeoutSeconds))
+	}
 	set(&s, seconds)
-	if !(s > 0 && s <= m.cfg.MaxExecTimeoutSeconds) { // also refuses NaN
-		return 0, invalid("timeout_seconds is %v; allowed is more than 0 and at most %v, the server's limit for one command", s, m.cfg.MaxExecTimeoutSeconds).
-			hint("Start longer work in the background of the command (nohup … &) and look after it by later calls.")
+	if !(s > 0 && s <= most) { // also refuses NaN
+		return 0, invalid("timeout_seconds is %v; allowed is more than 0 and at most %v, the server's limit for one command", s, most).
+			hint("Start longer work with background, or with wait_seconds: it goes on by itself then, and later calls look after it.")
 	}
 	// A backend takes 0 for no timeout.
 	return max(time.Duration(s*float64(time.Second)), time.Millisecond), nil

@@ -28,8 +28,13 @@
 //
 // Outside: health.go, observer.go (what is counted).
 //
+// Execs: exec_run.go (a command in the guest), exec_output.go (of one that is seen
+// to its end); of background ones exec_read.go (a look at one), exec_excerpt.go
+// (its output, no character cut), exec_cursor.go, exec_state.go. They live in the
+// guest: nothing is kept of them here, and so they outlive a restart.
+//
 // Operations have a file each, named for them: create.go, exec.go,
-// read_file.go, … Arguments are checked in check_*.go, path.go, mode.go.
+// poll_exec.go, read_file.go, … Arguments are checked in check_*.go, path.go, mode.go.
 //
 // # Invariants
 //
@@ -42,7 +47,8 @@
 //     under its forge.
 //   - What races (renew and expiry, destroy and rollback) is decided inside
 //     [Manager.change] or condemn, by who comes first; the loser is refused.
-//   - An exec reaches the guest at most once.
+//   - An exec reaches the guest at most once, and one that nobody was told of does
+//     not go on.
 //
 // # Locks
 //

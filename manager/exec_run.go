@@ -22,6 +22,19 @@ const (
 
 var errSilent = errors.New("the guest did not report the command's end")
 
+// reportDue is how long the guest may take to report the command's end, or its
+// hand-over.
+func reportDue(c Command) time.Duration {
+	if c.Background == nil {
+		return c.Timeout + reportTime
+	}
+	due := c.Background.Wait
+	if c.Timeout > 0 {
+		due = min(due, c.Timeout)
+	}
+	return due + reportTime
+}
+
 // run runs a command in the guest and does not trust it to come back: a guest
 // that reports neither end nor output is given up, and its connection with it.
 func (v *visit) run(c Command, emit emitter) (Exit, error) {
@@ -37,7 +50,7 @@ func (v *visit) run(c Command, emit emitter) (Exit, error) {
 		exit, err := v.guest.Exec(ctx, c, p.put)
 		done <- outcome{exit, err}
 	}()
-	overdue := time.NewTimer(c.Timeout + reportTime)
+	overdue := time.NewTimer(reportDue(c))
 	defer overdue.Stop()
 	ended := ctx.Done()
 	for {
@@ -54,12 +67,25 @@ func (v *visit) run(c Command, emit emitter) (Exit, error) {
 			overdue.Reset(rest)
 			continue
 		}
+		if ended != nil && c.Background != nil && c.Stdin != nil {
+			cancel(unreadInput())
+			continue
+		}
 		p.stop()
 		v.s.currentLink().drop(v.guest)
 		if err := context.Cause(v.ctx); err != nil {
 			return Exit{}, err
 		}
 		return Exit{}, silent()
+	}
+}
+
+// unreadInput is why a hand-over can be late: the guest keeps a command's input
+// for it, up to a size.
+func unreadInput() *Error {
+	return &Error{
+		Kind: KindConflict, Message: "the command had not read its standard input when it was to go on in the background, and so much of it cannot be kept; the command was killed",
+		Hint: "Write the input to a file and let the command read that.",
 	}
 }
 

@@ -70,7 +70,7 @@ func TestExecRefuses(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := s.Exec(t.Context(), owner, id, c.req)
+			_, _, err := s.Exec(t.Context(), owner, id, c.req)
 			wantInvalid(t, err, c.names)
 		})
 	}
@@ -87,7 +87,7 @@ func bigEnv() map[string]string {
 func TestExecEnvironment(t *testing.T) {
 	s := start(t)
 	id := s.create(schemas.CreateSandboxRequest{Env: map[string]string{"A": "sandbox", "B": "sandbox"}}).ID
-	r, err := s.Exec(t.Context(), owner, id, schemas.ExecRequest{Command: shell("env"), Env: map[string]string{"B": "call\n'\""}})
+	r, _, err := s.Exec(t.Context(), owner, id, schemas.ExecRequest{Command: shell("env"), Env: map[string]string{"B": "call\n'\""}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestExecStdin(t *testing.T) {
 	bytes := base64.StdEncoding.EncodeToString([]byte{0, 255, 10})
 	for _, r := range []schemas.ExecRequest{{Stdin: ptr("abc")}, {StdinBase64: ptr(bytes)}, {}, {Stdin: ptr("")}} {
 		r.Command, r.Encoding = shell("cat"), schemas.EncodingBase64
-		got, err := s.Exec(t.Context(), owner, id, r)
+		got, _, err := s.Exec(t.Context(), owner, id, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestD7Cap(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			r, err := s.Exec(t.Context(), owner, id, schemas.ExecRequest{Command: shell(c.line), MaxOutputBytes: &c.max})
+			r, _, err := s.Exec(t.Context(), owner, id, schemas.ExecRequest{Command: shell(c.line), MaxOutputBytes: &c.max})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,7 +181,7 @@ func TestB8FractionOfASecond(t *testing.T) {
 		s := start(t)
 		id := s.create().ID
 		begin := time.Now()
-		r, err := s.Exec(t.Context(), owner, id, schemas.ExecRequest{Command: shell("echo before; sleep 60"), TimeoutSeconds: ptr(0.5)})
+		r, _, err := s.Exec(t.Context(), owner, id, schemas.ExecRequest{Command: shell("echo before; sleep 60"), TimeoutSeconds: ptr(0.5)})
 		if err != nil || !r.TimedOut || r.ExitCode != 137 || r.Stdout != "before\n" {
 			t.Errorf("result is %+v, %v", r, err)
 		}
@@ -202,7 +202,7 @@ func TestB9DefaultTimeout(t *testing.T) {
 		if d := time.Since(begin).Round(time.Second); d != 60*time.Second {
 			t.Errorf("took %v", d)
 		}
-		r, err := s.Exec(t.Context(), owner, id, schemas.ExecRequest{Command: shell("sleep 70; echo ok"), TimeoutSeconds: ptr(100.0)})
+		r, _, err := s.Exec(t.Context(), owner, id, schemas.ExecRequest{Command: shell("sleep 70; echo ok"), TimeoutSeconds: ptr(100.0)})
 		if err != nil || r.Stdout != "ok\n" {
 			t.Errorf("result is %+v, %v", r, err)
 		}
@@ -213,7 +213,7 @@ func TestExecStream(t *testing.T) {
 	s := start(t, func(c *manager.Config) { c.MaxExecOutputBytes = 10 })
 	id := s.create().ID
 	var out, errs bytes.Buffer
-	exit, err := s.ExecStream(t.Context(), owner, id, schemas.ExecRequest{Command: shell("head -c 300000 /dev/zero; printf tail >&2; exit 4")},
+	exit, _, err := s.ExecStream(t.Context(), owner, id, schemas.ExecRequest{Command: shell("head -c 300000 /dev/zero; printf tail >&2; exit 4")},
 		func(stream schemas.Stream, chunk []byte) error {
 			if stream == schemas.Stderr {
 				errs.Write(chunk)
@@ -233,12 +233,12 @@ func TestExecStreamReceiver(t *testing.T) {
 		s := start(t)
 		id := s.create().ID
 		broken := errors.New("broken pipe")
-		_, err := s.ExecStream(t.Context(), owner, id, schemas.ExecRequest{Command: shell("yes")},
+		_, _, err := s.ExecStream(t.Context(), owner, id, schemas.ExecRequest{Command: shell("yes")},
 			func(schemas.Stream, []byte) error { return broken })
 		if !errors.Is(err, broken) {
 			t.Errorf("error is %v", err)
 		}
-		exit, err := s.ExecStream(t.Context(), owner, id, schemas.ExecRequest{Command: shell("echo a; echo b"), TimeoutSeconds: ptr(1.0)},
+		exit, _, err := s.ExecStream(t.Context(), owner, id, schemas.ExecRequest{Command: shell("echo a; echo b"), TimeoutSeconds: ptr(1.0)},
 			func(schemas.Stream, []byte) error { time.Sleep(time.Minute); return nil })
 		if err != nil {
 			t.Errorf("a slow receiver: %+v, %v", exit, err)
@@ -253,7 +253,7 @@ func TestB13CallerGoesAway(t *testing.T) {
 		id := s.create().ID
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := s.Exec(ctx, owner, id, schemas.ExecRequest{Command: shell("sleep 3; touch late")})
+		_, _, err := s.Exec(ctx, owner, id, schemas.ExecRequest{Command: shell("sleep 3; touch late")})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error is %v", err)
 		}
@@ -273,7 +273,7 @@ func TestA8ContainerDies(t *testing.T) {
 	started := make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.ExecStream(t.Context(), owner, id, schemas.ExecRequest{Command: shell("echo x; sleep 300")},
+		_, _, err := s.ExecStream(t.Context(), owner, id, schemas.ExecRequest{Command: shell("echo x; sleep 300")},
 			func(schemas.Stream, []byte) error { close(started); return nil })
 		done <- err
 	}()
@@ -299,7 +299,7 @@ func TestExecGuestHangs(t *testing.T) {
 		s.mustSh(id, "true")
 		s.fake.Inject(backendtest.OpExec, backendtest.Fault{Times: 1, Wait: make(chan struct{})})
 		begin := time.Now()
-		_, err := s.Exec(t.Context(), owner, id, schemas.ExecRequest{Command: shell("true"), TimeoutSeconds: ptr(2.0)})
+		_, _, err := s.Exec(t.Context(), owner, id, schemas.ExecRequest{Command: shell("true"), TimeoutSeconds: ptr(2.0)})
 		wantKind(t, err, manager.KindBackend)
 		if d := time.Since(begin); d > 8*time.Second {
 			t.Errorf("took %v", d)
@@ -359,7 +359,7 @@ func TestOpeningOutlivesItsFirstCaller(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	first := make(chan error, 1)
 	go func() {
-		_, err := s.Exec(ctx, owner, id, schemas.ExecRequest{Command: shell("true")})
+		_, _, err := s.Exec(ctx, owner, id, schemas.ExecRequest{Command: shell("true")})
 		first <- err
 	}()
 	eventually(t, "open", func() bool { return s.fake.Calls(backendtest.OpOpen) == 1 })

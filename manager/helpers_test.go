@@ -50,10 +50,11 @@ func start(t testing.TB, edit ...func(*manager.Config)) *server {
 	return restart(t, &server{t: t, fake: backendtest.NewFake(t), cfg: cfg})
 }
 
-// restart is another server on the data directory and backend of one before.
-func restart(t testing.TB, before *server) *server {
+// restart is another server on the data directory and backend of one before; the
+// backend may be wrapped.
+func restart(t testing.TB, before *server, backend ...manager.Backend) *server {
 	t.Helper()
-	m, err := manager.New(before.cfg, before.fake)
+	m, err := manager.New(before.cfg, append(backend, before.fake)[0])
 	if err != nil {
 		t.Fatalf("New: %v", err)
 	}
@@ -72,7 +73,8 @@ func (s *server) create(req ...schemas.CreateSandboxRequest) schemas.Sandbox {
 }
 
 func (s *server) sh(id schemas.SandboxID, line string) (schemas.ExecResult, error) {
-	return s.Exec(s.t.Context(), owner, id, schemas.ExecRequest{Command: schemas.Command{Shell: line}})
+	r, _, err := s.Exec(s.t.Context(), owner, id, schemas.ExecRequest{Command: schemas.Command{Shell: line}})
+	return r, err
 }
 
 func (s *server) mustSh(id schemas.SandboxID, line string) string {

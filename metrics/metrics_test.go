@@ -64,7 +64,7 @@ func TestCountsAManager(t *testing.T) {
 	if _, err := m.Create(ctx, o, schemas.CreateSandboxRequest{}); err == nil {
 		t.Fatal("two sandboxes, where one is allowed")
 	}
-	if _, err := m.Exec(ctx, o, b.ID, schemas.ExecRequest{Command: schemas.Command{Shell: "true"}}); err != nil {
+	if _, _, err := m.Exec(ctx, o, b.ID, schemas.ExecRequest{Command: schemas.Command{Shell: "true"}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.Snapshot(ctx, o, b.ID, schemas.SnapshotRequest{}); err != nil {

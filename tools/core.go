@@ -17,7 +17,7 @@ type core interface {
 	SetTimeout(context.Context, manager.Owner, schemas.SandboxID, schemas.SetTimeoutRequest) (schemas.Sandbox, error)
 	Destroy(context.Context, manager.Owner, schemas.SandboxID) error
 
-	ExecStream(context.Context, manager.Owner, schemas.SandboxID, schemas.ExecRequest, func(schemas.Stream, []byte) error) (schemas.ExecExit, error)
+	ExecStream(context.Context, manager.Owner, schemas.SandboxID, schemas.ExecRequest, func(schemas.Stream, []byte) error) (schemas.ExecExit, *schemas.ExecState, error)
 
 	ReadFile(ctx context.Context, o manager.Owner, id schemas.SandboxID, path string, offset, length int64) (schemas.FileInfo, io.ReadCloser, error)
 	WriteFile(ctx context.Context, o manager.Owner, id schemas.SandboxID, path, mode string, content io.Reader) (schemas.FileInfo, error)

@@ -40,7 +40,7 @@ func runExec(ctx context.Context, c *call, in schemas.ExecArgs) (schemas.ExecRes
 	out.timeout = timeoutText(req.TimeoutSeconds, c.Config())
 	p := c.startProgress(ctx)
 	defer p.close()
-	exit, err := c.ExecStream(ctx, c.owner, in.SandboxID, req, func(s schemas.Stream, chunk []byte) error {
+	exit, _, err := c.ExecStream(ctx, c.owner, in.SandboxID, req, func(s schemas.Stream, chunk []byte) error {
 		out.add(s, chunk)
 		p.output(s, chunk)
 		return nil

@@ -75,6 +75,7 @@ type scripted struct {
 
 func (scripted) Config() manager.Config { return manager.Config{MaxExecOutputBytes: 10 << 20} }
 
-func (s scripted) ExecStream(ctx context.Context, _ manager.Owner, _ schemas.SandboxID, _ schemas.ExecRequest, emit func(schemas.Stream, []byte) error) (schemas.ExecExit, error) {
-	return s.exec(ctx, emit)
+func (s scripted) ExecStream(ctx context.Context, _ manager.Owner, _ schemas.SandboxID, _ schemas.ExecRequest, emit func(schemas.Stream, []byte) error) (schemas.ExecExit, *schemas.ExecState, error) {
+	exit, err := s.exec(ctx, emit)
+	return exit, nil, err
 }

@@ -333,7 +333,7 @@ type counting struct {
 	ran func(command string)
 }
 
-func (c counting) ExecStream(_ context.Context, _ manager.Owner, _ schemas.SandboxID, r schemas.ExecRequest, _ func(schemas.Stream, []byte) error) (schemas.ExecExit, error) {
+func (c counting) ExecStream(_ context.Context, _ manager.Owner, _ schemas.SandboxID, r schemas.ExecRequest, _ func(schemas.Stream, []byte) error) (schemas.ExecExit, *schemas.ExecState, error) {
 	c.ran(fmt.Sprint(r.Command))
-	return schemas.ExecExit{}, nil
+	return schemas.ExecExit{}, nil, nil
 }

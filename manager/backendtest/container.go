@@ -17,6 +17,7 @@ type container struct {
 	readOnly bool  // everything but /workspace and /tmp
 	guest    *guest
 	deadline *time.Timer
+	tasks    []*task // background execs, oldest first
 
 	// alive ends with the container, and with it every process inside.
 	alive context.Context
@@ -38,7 +39,7 @@ func (f *Fake) startLocked(ref manager.Ref, spec manager.Spec) *guest {
 		f.containers[ref.Container] = c
 	}
 	c.state = manager.ContainerRunning
-	c.root = newRoot(f.volumes[ref.Volume].root)
+	c.root, c.tasks = newRoot(f.volumes[ref.Volume].root), nil
 	c.readOnly = spec.ReadOnlyRootfs
 	c.alive, c.die = context.WithCancel(context.Background())
 	return f.connectLocked(c)

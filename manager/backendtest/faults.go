@@ -25,6 +25,12 @@ const (
 	OpAdopt        Op = "Adopt"
 
 	OpExec        Op = "Guest.Exec"
+	OpExecs       Op = "Guest.Execs"
+	OpPoll        Op = "Guest.Poll"
+	OpInput       Op = "Guest.Input"
+	OpSignal      Op = "Guest.Signal"
+	OpKill        Op = "Guest.Kill"
+	OpResize      Op = "Guest.Resize"
 	OpRead        Op = "Guest.Read"
 	OpWrite       Op = "Guest.Write"
 	OpStat        Op = "Guest.Stat"

@@ -177,8 +177,14 @@ func sleepFor(p *proc, args []string) int {
 	if err != nil {
 		return p.fail(1, "sleep: invalid time")
 	}
-	if sleep(p.run.live, time.Duration(seconds*float64(time.Second))) != nil {
+	t := time.NewTimer(time.Duration(seconds * float64(time.Second)))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return 0
+	case <-p.run.traps.interrupted():
+		return 130
+	case <-p.run.live.Done():
 		return 137
 	}
-	return 0
 }

@@ -16,6 +16,8 @@ type shell struct {
 	last int // $?
 	quit bool
 	jobs *sync.WaitGroup
+	// inner is a subshell, which leaves signals to the shell around it.
+	inner bool
 }
 
 const ownPID = "7" // what $$ says
@@ -40,7 +42,7 @@ func (p *proc) sh(argv []string) int {
 // subshell is a copy whose variables and directory are its own.
 func (p *proc) subshell() *proc {
 	c, s := *p, *p.shell
-	s.vars, s.jobs = map[string]string{}, &sync.WaitGroup{}
+	s.vars, s.jobs, s.inner = map[string]string{}, &sync.WaitGroup{}, true
 	for k, v := range p.shell.vars {
 		s.vars[k] = v
 	}
@@ -92,7 +94,10 @@ func closeReader(r io.Reader) {
 func (p *proc) builtin(argv []string) (code int, known bool) {
 	arg := append(argv, "")[1]
 	switch argv[0] {
-	case ":", "trap", "set":
+	case ":", "set":
+		return 0, true
+	case "trap":
+		p.run.traps.set(argv[1:])
 		return 0, true
 	case "exit":
 		p.shell.quit = true

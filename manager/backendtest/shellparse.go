@@ -84,6 +84,7 @@ func sequence(jobs []job) job {
 			}
 			code = j(p)
 			p.shell.last = code
+			p.runTraps()
 		}
 		return code
 	}
