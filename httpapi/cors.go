@@ -3,7 +3,7 @@ package httpapi
 import "net/http"
 
 // exposed are the response headers that pages may read.
-const exposed = "Accept-Ranges, Allow, Content-Length, Content-Range, ETag, Mcp-Session-Id, Retry-After, WWW-Authenticate, X-Request-Id"
+const exposed = "Accept-Ranges, Allow, Content-Length, Content-Range, ETag, Mcp-Session-Id, Retry-After, WWW-Authenticate, X-File-Mode, X-File-Modified, X-Request-Id"
 
 // checkHosts refuses what a browser was tricked into sending, and tells browsers
 // what pages that may call can do. A preflight comes without a key.

@@ -71,6 +71,9 @@ func (c *call) sendFile(info schemas.FileInfo, p part, content io.Reader) error 
 	h.Set("Accept-Ranges", "bytes")
 	h.Set("ETag", etag(info))
 	h.Set("Last-Modified", info.ModifiedAt.UTC().Format(http.TimeFormat))
+	// For who wants to keep both; Last-Modified knows whole seconds only.
+	h.Set("X-File-Mode", info.Mode)
+	h.Set("X-File-Modified", info.ModifiedAt.UTC().Format(time.RFC3339Nano))
 	if content == nil || n == 0 && p == whole {
 		c.w.WriteHeader(status)
 		return nil

@@ -29,6 +29,8 @@ type Server struct {
 	mu          sync.Mutex
 	left        bool
 	slots       int // taken of maxStreams
+	holds       int
+	free        chan struct{} // gets a word when holds becomes 0
 	streams     map[*Stream]bool
 	running     sync.WaitGroup
 }
@@ -37,7 +39,7 @@ type Server struct {
 // return when its other end has gone, and soon after its context is done. It may
 // close the stream; the server does so when it returns.
 func NewServer(about About, api http.Handler, serve func(context.Context, *Stream), log *slog.Logger) *Server {
-	s := &Server{about: about, serve: serve, log: log, streams: map[*Stream]bool{}}
+	s := &Server{about: about, serve: serve, log: log, streams: map[*Stream]bool{}, free: make(chan struct{}, 1)}
 	s.leaving, s.leave = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:                      s.handler(api),
@@ -93,11 +95,14 @@ func (s *Server) handler(api http.Handler) http.Handler {
 	about := s.about.header()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(aboutHeader, about)
-		if r.URL.Path == streamPath {
+		switch r.URL.Path {
+		case streamPath:
 			s.stream(w, r)
-			return
+		case holdPath:
+			s.hold(w, r)
+		default:
+			api.ServeHTTP(w, r)
 		}
-		api.ServeHTTP(w, r)
 	})
 }
 
