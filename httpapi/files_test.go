@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
@@ -143,5 +144,19 @@ func TestE5ReaderHangsUp(t *testing.T) {
 	}
 	if r := d.do("DELETE", at, nil); r.status != 204 {
 		t.Errorf("DELETE: %d", r.status)
+	}
+}
+
+// Who copies a file gets its mode and exact time with it.
+func TestModeAndTimeOfAFile(t *testing.T) {
+	d := start(t)
+	at := d.create()
+	info := get[schemas.FileInfo](d, 200, "PUT", file(at, "run.sh", "&mode=750"), "x")
+	for _, method := range []string{"GET", "HEAD"} {
+		h := d.do(method, file(at, "run.sh"), nil).header
+		when, err := time.Parse(time.RFC3339Nano, h.Get("X-File-Modified"))
+		if h.Get("X-File-Mode") != "750" || err != nil || !when.Equal(info.ModifiedAt) {
+			t.Errorf("%s: %q, %v, %v; want %v", method, h.Get("X-File-Mode"), when, err, info.ModifiedAt)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +29,7 @@ func (d *doctor) checkDataDir() {
 		d.ok(what, "%s", d.DataDir)
 	case errors.Is(err, manager.ErrDataDirHeld):
 		d.dataDir = true
-		who := cmp.Or(process(manager.DataDirHolder(d.DataDir)), "another server")
+		who := holderName(d.DataDir)
 		d.ok(what, "%s, in use by %s", d.DataDir, who)
 		d.checkSocket(who)
 	default:
@@ -75,9 +74,10 @@ func askHolder(ctx context.Context, dataDir string) (local.About, error) {
 	return about, nil
 }
 
-func process(pid string) string {
-	if pid == "" {
-		return ""
+// holderName is who has a data directory, or had it last.
+func holderName(dataDir string) string {
+	if pid := manager.DataDirHolder(dataDir); pid != "" {
+		return "process " + pid
 	}
-	return "process " + pid
+	return "another server"
 }

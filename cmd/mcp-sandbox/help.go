@@ -16,13 +16,38 @@ Docker client finds it (DOCKER_HOST, DOCKER_TLS_VERIFY, …).
 Exit codes: 0 all is well; 1 the command failed, or doctor found a problem; 2 a flag or setting is
 wrong; 3 another server holds the data directory.`
 
+var serverGroup = &kong.Group{Key: "server", Title: "Server:"}
+
 var helpGroups = []kong.Group{
+	{Key: "servers", Title: "Servers:"},
+	{Key: "use", Title: "Sandboxes:"},
+	{Key: "more", Title: "More:"},
+	*serverGroup,
 	{Key: "http", Title: "HTTP:"},
 	{Key: "sandboxes", Title: "Sandboxes:"},
 	{Key: "limits", Title: "Limits of a sandbox:"},
 	{Key: "calls", Title: "Limits of a call:"},
 	{Key: "storage", Title: "Storage:"},
 	{Key: "logging", Title: "Logging:"},
+}
+
+// hideSettings leaves the settings of a server out of the help of commands that
+// are one only for want of another. They count all the same.
+func hideSettings(k *kong.Kong) error {
+	for _, command := range k.Model.Children {
+		if command.Group == nil || command.Group.Key != "use" {
+			continue
+		}
+		for _, f := range command.Flags {
+			switch {
+			case f.Name == "data-dir":
+				f.Group = serverGroup
+			case f.Group != nil && f.Group.Key != "server":
+				f.Hidden = true
+			}
+		}
+	}
+	return nil
 }
 
 // describe is a flag's line in --help: what it is, what it is by default, what
@@ -53,16 +78,22 @@ func shortAllowed(v *kong.Value) string {
 
 // allowed ends the sentence "must be …".
 func allowed(v *kong.Value) string {
+	kind := v.Target.Type()
+	if kind.Kind() == reflect.Pointer {
+		kind = kind.Elem()
+	}
 	switch {
-	case v.Target.Kind() == reflect.Bool:
+	case spans[v.Tag.Type] != "":
+		return spans[v.Tag.Type]
+	case kind.Kind() == reflect.Bool:
 		return "true or false"
 	case v.Tag.Has("oneof"):
 		return "one of " + shortAllowed(v)
 	case v.Tag.Has("form"):
 		return forms[v.Tag.Get("form")].allowed
-	case v.Target.Kind() == reflect.Int64:
+	case kind.Kind() == reflect.Int64:
 		return "a whole number from " + shortAllowed(v)
-	case v.Target.Kind() == reflect.Float64:
+	case kind.Kind() == reflect.Float64:
 		return "a number from " + shortAllowed(v)
 	}
 	return "text"

@@ -23,6 +23,7 @@ type holder struct {
 	m       *manager.Manager
 	backend manager.Backend
 	mcp     *server.MCPServer
+	api     http.Handler // /v1, as the user whose server it is
 	log     *slog.Logger
 
 	socket net.Listener  // nil where there can be none; and then
@@ -43,19 +44,19 @@ func newHolder(m *manager.Manager, b manager.Backend, log *slog.Logger) *holder 
 func (h *holder) start(command string, grace time.Duration, metrics http.Handler) {
 	h.grace = grace
 	h.m.Start()
-	l, err := local.Listen(h.m.Config().DataDir)
-	if err != nil {
-		h.log.Warn("there is no local socket: no other process can use this server by it", "error", err)
-		return
-	}
-	api := httpapi.New(httpapi.Config{
+	h.api = httpapi.New(httpapi.Config{
 		Manager: h.m, Version: version(),
 		Insecure: true, ListenHost: "localhost", // who can open the socket is its user
 		Health: h.m.Health, Metrics: metrics,
 		Log: h.log,
 	})
+	l, err := local.Listen(h.m.Config().DataDir)
+	if err != nil {
+		h.log.Warn("there is no local socket: no other process can use this server by it", "error", err)
+		return
+	}
 	h.socket = l
-	h.local = local.NewServer(local.Of(command, version()), api, h.servePeer, h.log)
+	h.local = local.NewServer(local.Of(command, version()), h.api, h.servePeer, h.log)
 	go h.local.Serve(l)
 }
 

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 )
 
-// Exit codes. They are part of the interface: --help lists them.
+// Exit codes. They are part of the interface: --help lists them. Those of exec
+// and shell are in exec.go.
 const (
 	exitOK      = 0
 	exitProblem = 1 // a command failed, or doctor found something
@@ -18,11 +21,21 @@ const (
 
 // commands is the grammar of the command line.
 type commands struct {
-	Serve   serveCmd   `cmd:"" help:"Serve the HTTP API and MCP over HTTP, for many clients, until it is told to end."`
-	Stdio   stdioCmd   `cmd:"" help:"Serve MCP over standard input and output, for a client that starts the server itself."`
-	Doctor  doctorCmd  `cmd:"" help:"Check Docker, the default image and the data directory; say how to mend what is wrong."`
-	OpenAPI openapiCmd `cmd:"" name:"openapi" help:"Print the OpenAPI document of the HTTP API."`
-	Version versionCmd `cmd:"" help:"Print the version, and what this program was built from."`
+	Serve serveCmd `cmd:"" group:"servers" help:"Serve the HTTP API and MCP over HTTP, for many clients, until it is told to end."`
+	Stdio stdioCmd `cmd:"" group:"servers" help:"Serve MCP over standard input and output, for a client that starts the server itself."`
+
+	Create   createCmd   `cmd:"" group:"use" help:"Create a sandbox and print its ID."`
+	Ls       lsCmd       `cmd:"" group:"use" help:"List sandboxes, or snapshots."`
+	Exec     execCmd     `cmd:"" group:"use" help:"Run a command in a sandbox, with its output as it comes and its exit code."`
+	Snapshot snapshotCmd `cmd:"" group:"use" help:"Save a sandbox's /workspace and print the snapshot's ID."`
+	Fork     forkCmd     `cmd:"" group:"use" help:"Create sandboxes from a snapshot, or from a sandbox as it is now, and print their IDs."`
+	Rollback rollbackCmd `cmd:"" group:"use" help:"Put a sandbox back to a snapshot."`
+	Timeout  timeoutCmd  `cmd:"" group:"use" help:"Give a sandbox a new time to live, counted from now."`
+	Rm       rmCmd       `cmd:"" group:"use" help:"Remove sandboxes and snapshots."`
+
+	Doctor  doctorCmd  `cmd:"" group:"more" help:"Check Docker, the default image and the data directory; say how to mend what is wrong."`
+	OpenAPI openapiCmd `cmd:"" group:"more" name:"openapi" help:"Print the OpenAPI document of the HTTP API."`
+	Version versionCmd `cmd:"" group:"more" help:"Print the version, and what this program was built from."`
 }
 
 // env is the world as the subcommands see it.
@@ -31,6 +44,9 @@ type env struct {
 	lookup         func(string) (string, bool)
 	stdin          io.Reader
 	stdout, stderr io.Writer
+
+	command string // the subcommand
+	json    bool   // failures are said in JSON
 }
 
 // run is the whole program but for the process around it.
@@ -40,9 +56,7 @@ func run(args []string, lookup func(string) (string, bool), stdin io.Reader, std
 	if err == nil {
 		return exitOK
 	}
-	if text := err.Error(); text != "" {
-		fmt.Fprintln(stderr, "mcp-sandbox:", text)
-	}
+	e.complain(err)
 	return exitCode(err)
 }
 
@@ -56,6 +70,7 @@ func (e *env) dispatch() (err error) {
 	if err != nil {
 		return e.usageError(err)
 	}
+	e.command, _, _ = strings.Cut(ctx.Command(), " ")
 	return ctx.Run(e)
 }
 
@@ -69,8 +84,10 @@ func (e *env) parser() (*kong.Kong, error) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100, NoExpandSubcommands: true}),
 		kong.ValueFormatter(describe),
 		kong.Resolvers(e.fromEnvironment()),
+		kong.PostBuild(hideSettings),
 	}
-	return kong.New(&commands{}, append(options, mappers()...)...)
+	options = append(options, mappers()...)
+	return kong.New(&commands{}, append(options, argumentMappers()...)...)
 }
 
 // usageError puts what is wrong with the command line or a setting in one line.
@@ -91,6 +108,13 @@ func (f failure) Error() string { return f.err.Error() }
 func (f failure) Unwrap() error { return f.err }
 
 func exitCode(err error) int {
+	var signal interrupted
+	switch {
+	case errors.As(err, &signal):
+		return signalled(signal.signal)
+	case readerGone(err):
+		return signalled(syscall.SIGPIPE)
+	}
 	if f := (failure{}); errors.As(err, &f) {
 		return f.code
 	}

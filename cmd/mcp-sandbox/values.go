@@ -50,6 +50,9 @@ func decoder[T any](parse func(text string, tag *kong.Tag) (T, bool)) kong.Mappe
 		if !ok {
 			return &badValue{ctx.Value.Name, text, allowed(ctx.Value)}
 		}
+		if target.Kind() == reflect.Pointer { // a named mapper gets it as it is
+			target = target.Elem()
+		}
 		target.Set(reflect.ValueOf(value))
 		return nil
 	})
@@ -107,6 +110,7 @@ var forms = map[string]struct {
 	"globs":   {"image references or globs, separated by commas", isGlob},
 	"user":    {"UID:GID, two numbers above 0", regexp.MustCompile(`^[1-9]\d{0,8}:[1-9]\d{0,8}$`).MatchString},
 	"name":    {"a name of letters, digits, dots, dashes and underscores", isName},
+	"url":     {"a URL such as https://sandbox.example.com or http://127.0.0.1:8080", isURL},
 	"host":    {"an address or host name without a port", isHost},
 	"origins": {"origins like https://example.com, separated by commas", isOrigin},
 	"network": {"a name of letters, digits, dots, dashes and underscores, and none of Docker's own networks", isNetwork},

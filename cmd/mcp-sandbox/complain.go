@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/mcp-sandbox/mcp-sandbox/cmd/mcp-sandbox/internal/client"
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
+)
+
+// complain says on standard error why a command failed: in a line, and a second
+// one for what to do, or as the error body that the server's own would be.
+func (e *env) complain(err error) {
+	var all several
+	if errors.As(err, &all) {
+		for _, one := range all {
+			e.complain(one)
+		}
+		return
+	}
+	text := err.Error()
+	if text == "" || silent(err) {
+		return
+	}
+	body := schemas.Error{Code: schemas.CodeInternal, Message: text}
+	var failed *client.Error
+	if errors.As(err, &failed) {
+		body = failed.Body
+	}
+	if e.json {
+		line, _ := json.Marshal(schemas.ErrorBody{Error: body}) // strings and a bool
+		fmt.Fprintf(e.stderr, "%s\n", line)
+		return
+	}
+	fmt.Fprintln(e.stderr, "mcp-sandbox:", oneLine(body.Message))
+	if body.Hint != "" {
+		fmt.Fprintln(e.stderr, "hint:", oneLine(body.Hint))
+	}
+}
+
+func oneLine(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ") }
+
+// silent is what needs no word: a signal, and a reader that has gone.
+func silent(err error) bool {
+	var i interrupted
+	return errors.As(err, &i) || readerGone(err)
+}
+
+func readerGone(err error) bool {
+	var o *outputError
+	return errors.As(err, &o) && errors.Is(o.err, syscall.EPIPE)
+}
+
+// signalled is the exit code of a command that a signal ended, as a shell has it.
+func signalled(s syscall.Signal) int { return 128 + int(s) }
+
+// several are failures of one command that each are told by themselves.
+type several []error
+
+func (s several) Error() string   { return errors.Join(s...).Error() }
+func (s several) Unwrap() []error { return s }
+
+// severalOf is nil where there are none.
+func severalOf(all []error) error {
+	all = slices.DeleteFunc(all, func(err error) bool { return err == nil })
+	if len(all) == 0 {
+		return nil
+	}
+	return several(all)
+}
