@@ -30,7 +30,11 @@ func dockerError(doing string, err error) error {
 	case cerrdefs.IsNotFound(err):
 		return refused(doing, "something that it needs is gone", err)
 	case cerrdefs.IsConflict(err), cerrdefs.IsAlreadyExists(err):
-		return &manager.Error{Kind: manager.KindConflict, Message: doing + ": it clashes with what there is in Docker", Retryable: true, Cause: err}
+		// No KindConflict: that is for a name that is taken, and for what is paused.
+		return &manager.Error{
+			Kind: manager.KindBackend, Message: doing + ": it clashes with what Docker is doing", Retryable: true,
+			Hint: "Try again; the server's log holds Docker's reason.", Cause: err,
+		}
 	case cerrdefs.IsInvalidArgument(err):
 		return &manager.Error{
 			Kind: manager.KindInvalid, Message: doing + ": Docker does not accept these settings",

@@ -38,7 +38,7 @@ func TestDockerErrors(t *testing.T) {
 		{"other JSON", json.Unmarshal([]byte("[]"), new(string)), manager.KindUnavailable},
 		{"nonsense", errNonsense, manager.KindUnavailable},
 		{"404", docker(cerrdefs.ErrNotFound), manager.KindBackend},
-		{"409", docker(cerrdefs.ErrConflict), manager.KindConflict},
+		{"409", docker(cerrdefs.ErrConflict), manager.KindBackend},
 		{"400", docker(cerrdefs.ErrInvalidArgument), manager.KindInvalid},
 		{"403", docker(cerrdefs.ErrPermissionDenied), manager.KindBackend},
 		{"500", docker(cerrdefs.ErrInternal), manager.KindBackend},

@@ -59,8 +59,7 @@ func (w *world) amiss() (amiss []string) {
 	if networks := w.networks(); len(networks) > 0 && !w.anyOnNetwork() {
 		amiss = append(amiss, fmt.Sprintf("nobody is on %q", networks))
 	}
-	amiss = append(amiss, perSandbox("container", w.containers(), listed)...)
-	amiss = append(amiss, perSandbox("volume", w.volumes(), listed)...)
+	amiss = append(amiss, w.amissInDocker(listed)...)
 	return append(amiss, w.amissOnDisk(listed)...)
 }
 
@@ -98,15 +97,38 @@ func (w *world) anyOnNetwork() bool {
 	return false
 }
 
-// perSandbox: each sandbox has one, and there are no others.
-func perSandbox(kind string, names, sandboxes []string) (amiss []string) {
-	if len(names) != len(sandboxes) {
-		amiss = append(amiss, fmt.Sprintf("%d sandboxes have %d %ss: %q", len(sandboxes), len(names), kind, names))
+// amissInDocker: each sandbox has a container and a volume, the pool is full, and
+// there is nothing else.
+func (w *world) amissInDocker(sandboxes []string) (amiss []string) {
+	var containers, volumes []string
+	for _, id := range sandboxes {
+		ref, err := w.ref(schemas.SandboxID(id))
+		if err != nil {
+			amiss = append(amiss, err.Error())
+		}
+		containers, volumes = append(containers, ref.Container), append(volumes, ref.Volume)
 	}
-	for _, name := range names {
-		if !slices.ContainsFunc(sandboxes, func(id string) bool { return strings.Contains(name, id) }) {
+	amiss = append(amiss, w.amissAmong("container", w.containers(), containers)...)
+	return append(amiss, w.amissAmong("volume", w.volumes(), volumes)...)
+}
+
+func (w *world) amissAmong(kind string, got, want []string) (amiss []string) {
+	spares := 0
+	for _, name := range got {
+		if slices.Contains(want, name) {
+			continue
+		}
+		if spares++; !strings.HasPrefix(name, sparePrefix) {
 			amiss = append(amiss, fmt.Sprintf("%s %s belongs to no sandbox", kind, name))
 		}
+	}
+	for _, name := range want {
+		if !slices.Contains(got, name) {
+			amiss = append(amiss, fmt.Sprintf("%s %s is not there", kind, name))
+		}
+	}
+	if spares != w.cfg.WarmPool {
+		amiss = append(amiss, fmt.Sprintf("%d spare %ss, want %d", spares, kind, w.cfg.WarmPool))
 	}
 	return amiss
 }

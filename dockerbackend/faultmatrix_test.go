@@ -50,7 +50,7 @@ func TestDockerFails(t *testing.T) {
 	for _, op := range operations {
 		workers.Go(func() error {
 			t.Run(op.name, func(t *testing.T) {
-				w := newWorld(t)
+				w := newWorld(t, op.pool)
 				s := w.standing()
 				for _, c := range w.cells(op, s) {
 					if !w.try(c, s) {

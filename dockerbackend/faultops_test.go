@@ -16,6 +16,7 @@ import (
 type operation struct {
 	name    string
 	prepare func(*world, *standing) func() error
+	pool    int // spares that the server keeps
 }
 
 // standing is what the acts are done to. It stays for all of them.
@@ -43,21 +44,21 @@ var operations = []operation{
 			b, err := w.Create(w.ctx, alice, schemas.CreateSandboxRequest{})
 			return w.note(b, err, "")
 		}
-	}},
+	}, 0},
 	{"create with network", func(w *world, _ *standing) func() error {
 		yes := true
 		return func() error {
 			b, err := w.Create(w.ctx, alice, schemas.CreateSandboxRequest{Network: &yes})
 			return w.note(b, err, "")
 		}
-	}},
+	}, 0},
 	{"create from a new image", func(w *world, s *standing) func() error {
 		w.forgetPrepared(s.image)
 		return func() error {
 			b, err := w.Create(w.ctx, alice, schemas.CreateSandboxRequest{Image: s.image})
 			return w.note(b, err, "")
 		}
-	}},
+	}, 0},
 	{"fork", func(w *world, s *standing) func() error {
 		return func() error {
 			r, err := w.Fork(w.ctx, alice, s.snap, schemas.ForkRequest{})
@@ -66,21 +67,25 @@ var operations = []operation{
 			}
 			return err
 		}
-	}},
+	}, 0},
 	{"rollback", func(w *world, s *standing) func() error {
 		w.rewrite(s.box)
-		return func() error {
-			_, err := w.Rollback(w.ctx, alice, s.box, schemas.RollbackRequest{SnapshotID: s.snap})
-			if err == nil {
-				w.boxes[s.box].file = []string{inSnapshot}
-			}
-			return err
-		}
-	}},
+		return w.rollback(s)
+	}, 0},
 	{"destroy", func(w *world, _ *standing) func() error {
 		b := w.make("to be destroyed")
 		return func() error { return w.destroy(b.ID) }
-	}},
+	}, 0},
+	{"create from the pool", func(w *world, _ *standing) func() error {
+		return func() error {
+			b, err := w.Create(w.ctx, alice, schemas.CreateSandboxRequest{})
+			return w.note(b, err, "")
+		}
+	}, 1},
+	{"rollback from the pool", func(w *world, s *standing) func() error {
+		w.rewrite(s.box)
+		return w.rollback(s)
+	}, 1},
 	{"create after a restart", func(w *world, _ *standing) func() error {
 		w.Close()
 		return func() error {
@@ -88,7 +93,7 @@ var operations = []operation{
 			b, err := w.Create(w.ctx, alice, schemas.CreateSandboxRequest{})
 			return w.note(b, err, "")
 		}
-	}},
+	}, 0},
 	{"exec after a restart", func(w *world, s *standing) func() error {
 		w.Close()
 		return func() error {
@@ -96,15 +101,15 @@ var operations = []operation{
 			_, err := w.read(w.ctx, s.box)
 			return err
 		}
-	}},
+	}, 0},
 	{"exec in a stopped container", func(w *world, s *standing) func() error {
 		w.kill(s.box)
 		return func() error { _, err := w.read(w.ctx, s.box); return err }
-	}},
+	}, 0},
 	{"exec in a removed container", func(w *world, s *standing) func() error {
 		w.removeContainer(s.box)
 		return func() error { _, err := w.read(w.ctx, s.box); return err }
-	}},
+	}, 0},
 	{"write on a new stream", func(w *world, s *standing) func() error {
 		w.proxy.CutStreams()
 		return func() error {
@@ -116,19 +121,19 @@ var operations = []operation{
 			}
 			return err
 		}
-	}},
+	}, 0},
 	{"snapshot on a new stream", func(w *world, s *standing) func() error {
 		w.proxy.CutStreams()
 		return func() error { _, err := w.snapshot(s.box); return err }
-	}},
+	}, 0},
 	{"set timeout of a stopped sandbox", func(w *world, s *standing) func() error {
 		w.kill(s.box)
 		return w.renewal(s)
-	}},
+	}, 0},
 	{"set timeout on a new stream", func(w *world, s *standing) func() error {
 		w.proxy.CutStreams()
 		return w.renewal(s)
-	}},
+	}, 0},
 	{"reconcile at start", func(w *world, s *standing) func() error {
 		w.Close()
 		w.orphan("agent-sandbox-sb_0000000000000000-1")
@@ -137,7 +142,7 @@ var operations = []operation{
 			time.Sleep(2 * time.Second) // it is the background that acts
 			return nil
 		}
-	}},
+	}, 0},
 }
 
 // restart starts a server when Docker is in trouble already.
@@ -146,6 +151,16 @@ func (w *world) restart() {
 	patience := w.back.docker.patience.Load()
 	w.start()
 	w.back.docker.patience.Store(patience)
+}
+
+func (w *world) rollback(s *standing) func() error {
+	return func() error {
+		_, err := w.Rollback(w.ctx, alice, s.box, schemas.RollbackRequest{SnapshotID: s.snap})
+		if err == nil {
+			w.boxes[s.box].file = []string{inSnapshot}
+		}
+		return err
+	}
 }
 
 func (w *world) renewal(s *standing) func() error {

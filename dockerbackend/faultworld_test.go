@@ -2,8 +2,11 @@ package dockerbackend
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -37,14 +40,14 @@ type acknowledged struct {
 
 const alice = manager.DefaultOwner
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, pool int) *world {
 	t.Helper()
 	r := newRig(t, func(c *Config) { c.Log = nil })
 	w := &world{
 		rig: r, proxy: faultproxy.Start(t, r.docker.DaemonHost()),
 		boxes: map[schemas.SandboxID]*acknowledged{}, snaps: map[schemas.SnapshotID]bool{},
 		cfg: manager.Config{
-			DataDir: t.TempDir(), DefaultImage: busybox, AllowedImages: []string{"*"}, AllowNetwork: true, MaxSandboxes: 20,
+			DataDir: t.TempDir(), DefaultImage: busybox, AllowedImages: []string{"*"}, AllowNetwork: true, MaxSandboxes: 20, WarmPool: pool,
 			DefaultTimeoutSeconds: 3600, MaxTimeoutSeconds: 86400, DefaultCPUs: 1, MaxCPUs: 4, DefaultMemoryMB: 64, MaxMemoryMB: 128,
 			DefaultPidsLimit: 32, MaxPidsLimit: 64, DefaultExecTimeoutSeconds: 30, MaxExecTimeoutSeconds: 60,
 			MaxExecOutputBytes: 1 << 20, MaxFileBytes: 8 << 20, MaxSnapshotBytes: 64 << 20, ReapInterval: time.Second,
@@ -129,16 +132,27 @@ func (w *world) destroy(id schemas.SandboxID) error {
 	return err
 }
 
-// container is the name of a sandbox's container, and of its volume.
+// ref is what a sandbox has in Docker, by its record.
+func (w *world) ref(id schemas.SandboxID) (ref manager.Ref, err error) {
+	data, err := os.ReadFile(filepath.Join(w.cfg.DataDir, "sandboxes", string(id)+".json"))
+	if err != nil {
+		return ref, err
+	}
+	var record struct {
+		Current struct{ Ref manager.Ref }
+	}
+	err = json.Unmarshal(data, &record)
+	return record.Current.Ref, err
+}
+
+// container is the name of a sandbox's container.
 func (w *world) container(id schemas.SandboxID) string {
 	w.Helper()
-	for _, name := range w.containers() {
-		if strings.Contains(name, string(id)) {
-			return name
-		}
+	ref, err := w.ref(id)
+	if err != nil {
+		w.Fatal(err)
 	}
-	w.Fatalf("%s has no container", id)
-	return ""
+	return ref.Container
 }
 
 // containers are those of this server, seen past the proxy.
@@ -171,3 +185,5 @@ func (w *world) removeContainer(id schemas.SandboxID) {
 func (w *world) export(id schemas.SnapshotID) error {
 	return w.ExportSnapshot(w.ctx, alice, id, io.Discard)
 }
+
+const sparePrefix = "agent-sandbox-spare-"

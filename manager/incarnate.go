@@ -12,6 +12,13 @@ import (
 // ours, and must not be removed.
 var errNameTaken = errors.New("name is taken in the backend")
 
+func nameTaken(cause error) *Error {
+	return &Error{
+		Kind: KindBackend, Message: "something else in the backend has the name of the sandbox's container or volume",
+		Hint: "The server's log names it. Remove it, unless somebody needs it, and try again.", Cause: fmt.Errorf("%w: %w", errNameTaken, cause),
+	}
+}
+
 // incarnate makes one incarnation of a sandbox: image, container and volume, and
 // then fills its workspace. Create, fork and rollback share it. The names must
 // be in the sandbox's record before, since after an error part of it may exist:
@@ -59,7 +66,7 @@ func (m *Manager) create(ctx context.Context, s *sandbox, inc incarnation, spec 
 	defer m.making.Release(1)
 	guest, err := m.backend.Create(ctx, inc.Ref, spec, inc.Image)
 	if isKind(err, KindConflict) {
-		return inc, nil, &Error{Kind: KindInternal, Message: "create container", Cause: fmt.Errorf("%w: %w", errNameTaken, err)}
+		return inc, nil, nameTaken(err)
 	}
 	if err != nil {
 		return inc, nil, fmt.Errorf("create container: %w", err)

@@ -167,7 +167,7 @@ func TestFailedRollbackChangesNothing(t *testing.T) {
 		"unpack, no space":   {inject(backendtest.OpUnpack, backendtest.Fault{After: full}), manager.KindNoSpace},
 		"name taken": {func(_ *testing.T, s *server, _ schemas.SnapshotID) {
 			s.fake.PlantVolume("agent-sandbox-"+string(s.only())+"-2", false)
-		}, manager.KindInternal},
+		}, manager.KindBackend},
 		"G17 one bit flipped": {tamper(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }), manager.KindConflict},
 		"G17 last bit":        {tamper(func(b []byte) []byte { b[len(b)-1] ^= 1; return b }), manager.KindConflict},
 		"cut short":           {tamper(func(b []byte) []byte { return b[:len(b)-1] }), manager.KindConflict},

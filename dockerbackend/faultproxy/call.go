@@ -33,5 +33,5 @@ func callOf(r *http.Request) Call {
 
 // verbs are path elements that say what is to be done with a thing.
 var verbs = map[string]bool{
-	"json": true, "start": true, "restart": true, "stop": true, "kill": true, "attach": true, "archive": true, "rename": true, "update": true,
+	"json": true, "start": true, "rename": true, "update": true, "restart": true, "stop": true, "kill": true, "attach": true, "archive": true,
 }

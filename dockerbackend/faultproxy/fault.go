@@ -22,6 +22,7 @@ const (
 	HangAfter Fault = "hang-after" // Docker does it; no answer
 	Late      Fault = "late"       // no answer; Docker does it once the client has given up
 	Status500 Fault = "500"        // Docker's own kind of error; nothing is done
+	Status409 Fault = "409"        // Docker's word for a clash; nothing is done
 	Status502 Fault = "502"        // a gateway's kind of error; nothing is done
 	NotJSON   Fault = "not-json"   // success with a text that is no JSON; nothing is done
 	Empty     Fault = "empty"      // success with a JSON object that says nothing; nothing is done
@@ -30,7 +31,7 @@ const (
 )
 
 // Faults is all of them.
-var Faults = []Fault{Drop, Lose, Cut, Hang, HangAfter, Late, Status500, Status502, NotJSON, Empty, NotHTTP, Slow}
+var Faults = []Fault{Drop, Lose, Cut, Hang, HangAfter, Late, Status500, Status409, Status502, NotJSON, Empty, NotHTTP, Slow}
 
 // Text is in every answer that a fault makes up. A client of the product must
 // never see it.
@@ -47,6 +48,8 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, f Fault, lifted <-c
 		hangUp(w, "\x00\x01garbage "+Text+"\r\n\r\n")
 	case Status500:
 		respond(w, http.StatusInternalServerError, "application/json", fmt.Sprintf(`{"message":%q}`, Text))
+	case Status409:
+		respond(w, http.StatusConflict, "application/json", fmt.Sprintf(`{"message":%q}`, Text))
 	case Status502:
 		respond(w, http.StatusBadGateway, "text/html", "<html>"+Text+"</html>")
 	case NotJSON:
