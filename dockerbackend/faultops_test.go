@@ -111,7 +111,7 @@ var operations = []operation{
 		return func() error { _, err := w.read(w.ctx, s.box); return err }
 	}, 0},
 	{"write on a new stream", func(w *world, s *standing) func() error {
-		w.proxy.CutStreams()
+		w.cutStreams()
 		return func() error {
 			before, text := w.boxes[s.box].file, randomHex(20)
 			w.boxes[s.box].file = append(before[:len(before):len(before)], text)
@@ -123,7 +123,7 @@ var operations = []operation{
 		}
 	}, 0},
 	{"snapshot on a new stream", func(w *world, s *standing) func() error {
-		w.proxy.CutStreams()
+		w.cutStreams()
 		return func() error { _, err := w.snapshot(s.box); return err }
 	}, 0},
 	{"set timeout of a stopped sandbox", func(w *world, s *standing) func() error {
@@ -131,7 +131,7 @@ var operations = []operation{
 		return w.renewal(s)
 	}, 0},
 	{"set timeout on a new stream", func(w *world, s *standing) func() error {
-		w.proxy.CutStreams()
+		w.cutStreams()
 		return w.renewal(s)
 	}, 0},
 	{"reconcile at start", func(w *world, s *standing) func() error {
@@ -151,6 +151,24 @@ func (w *world) restart() {
 	patience := w.back.docker.patience.Load()
 	w.start()
 	w.back.docker.patience.Store(patience)
+}
+
+// cutStreams cuts the streams of all guests, and waits until that was noticed: a
+// call that is under way then ends with an error.
+func (w *world) cutStreams() {
+	w.Helper()
+	w.proxy.CutStreams()
+	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(time.Millisecond) {
+		w.back.mu.Lock()
+		open := len(w.back.guests)
+		w.back.mu.Unlock()
+		if open == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			w.Fatalf("%d guests have not noticed that their streams were cut", open)
+		}
+	}
 }
 
 func (w *world) rollback(s *standing) func() error {
