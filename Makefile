@@ -22,6 +22,8 @@ check: guest ## formatting, vet, staticcheck, layers, generated files, other sys
 	@files=$$(gofmt -l .); [ -z "$$files" ] || { echo "not formatted (run gofmt -w):"; echo "$$files"; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
+	go vet -tags faults ./manager/faults ./cmd/mcp-sandbox
+	go tool staticcheck -tags faults ./manager/faults
 	go test -short -run 'TestLayers|TestGuaranteesHaveTests' ./e2e
 	scripts/check-generated
 	GOOS=darwin go build -o /dev/null ./cmd/mcp-sandbox

@@ -14,6 +14,7 @@ import (
 	"github.com/mcp-sandbox/mcp-sandbox/guest/client"
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 )
 
 // attach connects to a container's standard streams, running or not yet.
@@ -74,6 +75,7 @@ func (b *Backend) greet(ctx context.Context, name string, s *stream, key protoco
 		}
 		return nil, greetError(err)
 	}
+	faults.Point("docker.greeted")
 	return b.newGuest(name, c), nil
 }
 

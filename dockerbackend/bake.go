@@ -11,6 +11,8 @@ import (
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/image"
+
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 )
 
 const preparedRepository = "mcp-sandbox/prepared"
@@ -66,6 +68,7 @@ func (b *Backend) bake(ctx context.Context, name string, base image.InspectRespo
 	if err := b.docker.createContainer(ctx, helper, c, h); err != nil {
 		return err
 	}
+	faults.Point("docker.helper_made")
 	if err := b.putGuest(ctx, helper, guest); err != nil {
 		return err
 	}
@@ -75,7 +78,10 @@ func (b *Backend) bake(ctx context.Context, name string, base image.InspectRespo
 	if err := b.checkLayer(ctx, helper, guest); err != nil {
 		return err
 	}
-	return b.docker.commit(ctx, helper, name)
+	faults.Point("docker.helper_filled")
+	err = b.docker.commit(ctx, helper, name)
+	faults.Point("docker.committed")
+	return err
 }
 
 // helperConfig describes the container that is committed; the image takes its

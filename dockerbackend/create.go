@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 )
 
 // incarnation is what one Create or Open works on.
@@ -57,6 +58,7 @@ func (b *Backend) create(ctx context.Context, i incarnation, undo *undo) (manage
 	if err := b.makeVolume(ctx, i); err != nil {
 		return nil, err
 	}
+	faults.Point("docker.volume_made")
 	undo.add(func(ctx context.Context) { b.undoContainer(ctx, i) })
 	if err := b.makeContainer(ctx, i, true); err != nil {
 		return nil, err
@@ -103,6 +105,7 @@ func (b *Backend) makeContainer(ctx context.Context, i incarnation, fresh bool) 
 		c := containerConfig(site, i.spec, i.image, i.creation)
 		h := hostConfig(site, i.ref, i.spec, i.image, fresh)
 		err := b.docker.createContainer(ctx, i.ref.Container, c, h)
+		faults.Point("docker.container_made")
 		switch {
 		case cerrdefs.IsConflict(err):
 			return nameTaken(err)
@@ -135,9 +138,11 @@ func (b *Backend) startAndGreet(ctx context.Context, i incarnation) (*guest, err
 	if err != nil {
 		return nil, err
 	}
+	faults.Point("docker.attached")
 	if err := b.onNetwork(ctx, i.spec, func() error { return b.docker.startContainer(ctx, i.ref.Container) }); err != nil {
 		s.Close()
 		return nil, err
 	}
+	faults.Point("docker.started")
 	return b.greet(ctx, i.ref.Container, s, i.key, bootLimit)
 }

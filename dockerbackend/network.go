@@ -8,6 +8,7 @@ import (
 	"github.com/docker/docker/api/types/network"
 
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 )
 
 // iccOption keeps containers on a bridge from reaching each other.
@@ -47,6 +48,7 @@ func (b *Backend) makeNetwork(ctx context.Context) error {
 	found, err := b.docker.inspectNetwork(ctx, b.cfg.NetworkName)
 	if cerrdefs.IsNotFound(err) {
 		err = b.docker.createNetwork(ctx, b.cfg.NetworkName, networkOptions(b.cfg.Instance))
+		faults.Point("docker.network_made")
 		if !cerrdefs.IsConflict(err) { // else: another server has just made it
 			return err
 		}

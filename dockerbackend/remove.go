@@ -8,6 +8,7 @@ import (
 	cerrdefs "github.com/containerd/errdefs"
 
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 )
 
 // Remove implements [manager.Backend].
@@ -36,6 +37,7 @@ func (b *Backend) removeOwnContainer(ctx context.Context, name string) error {
 	if err := b.destroyContainer(ctx, found.ID); err != nil {
 		return err
 	}
+	faults.Point("docker.container_removed")
 	if string(found.HostConfig.NetworkMode) == b.cfg.NetworkName {
 		go b.dropNetwork(b.ctx)
 	}
@@ -50,7 +52,9 @@ func (b *Backend) removeOwnVolume(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return b.destroyVolume(ctx, name)
+	err = b.destroyVolume(ctx, name)
+	faults.Point("docker.volume_removed")
+	return err
 }
 
 // destroyContainer returns nil only once the container is gone.

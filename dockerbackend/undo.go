@@ -3,6 +3,8 @@ package dockerbackend
 import (
 	"context"
 	"time"
+
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 )
 
 const undoLimit = 30 * time.Second
@@ -19,5 +21,6 @@ func (u undo) run(ctx context.Context) {
 	defer cancel()
 	for i := len(u) - 1; i >= 0; i-- {
 		u[i](ctx)
+		faults.Point("docker.undone")
 	}
 }

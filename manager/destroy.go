@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -20,6 +21,7 @@ func (m *Manager) Destroy(ctx context.Context, o Owner, id schemas.SandboxID) (e
 	if !m.condemn(s, ReasonDestroyed, func(r record) bool { return r.live(time.Now()) }) {
 		return notFound(id)
 	}
+	faults.Point("destroy.condemned")
 	m.log.Info("destroying sandbox", "sandbox", id)
 	done := make(chan error, 1)
 	if !m.spawn(func() { done <- m.finish(context.WithoutCancel(ctx), s) }) {
@@ -61,6 +63,7 @@ func (m *Manager) finish(ctx context.Context, s *sandbox) error {
 	if !m.knows(s) {
 		return nil // somebody else was faster
 	}
+	faults.Point("destroy.emptied")
 	r := s.record()
 	for _, ref := range r.refs() {
 		if err := m.backend.Remove(ctx, ref); err != nil {
@@ -68,6 +71,7 @@ func (m *Manager) finish(ctx context.Context, s *sandbox) error {
 			m.log.Warn("remove sandbox; trying again later", "sandbox", s.id, "error", err)
 			return fmt.Errorf("remove sandbox: %w", err)
 		}
+		faults.Point("destroy.removed")
 	}
 	return m.erase(s)
 }
@@ -90,6 +94,7 @@ func (m *Manager) erase(s *sandbox) error {
 		m.log.Error("erase record; trying again later", "sandbox", s.id, "error", err)
 		return err
 	}
+	faults.Point("destroy.unrecorded")
 	m.forget(s)
 	m.log.Info("sandbox is gone", "sandbox", s.id, "reason", s.record().Reason)
 	return nil

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/google/renameio/v2"
+
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 )
 
 // writeDurably replaces a file in one step that a crash cannot split: renameio
@@ -14,10 +16,19 @@ import (
 // directory, without which the rename may not survive a power cut, to us.
 func writeDurably(path string, data []byte) error {
 	dir := filepath.Dir(path)
-	err := renameio.WriteFile(path, data, 0o600, renameio.WithTempDir(dir), renameio.WithStaticPermissions(0o600))
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(dir), renameio.WithStaticPermissions(0o600))
 	if err != nil {
 		return err
 	}
+	defer f.Cleanup() // a no-op after the rename
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	faults.Point("disk.written")
+	if err := f.CloseAtomicallyReplace(); err != nil {
+		return err
+	}
+	faults.Point("disk.renamed")
 	return syncDir(dir)
 }
 

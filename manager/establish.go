@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -61,11 +62,13 @@ func (m *Manager) announce(ctx context.Context, p plan) (*visit, error) {
 		v.leave()
 		return nil, err
 	}
+	faults.Point("create.admitted")
 	if err := m.store.save(r); err != nil {
 		v.leave()
 		m.forget(s)
 		return nil, err
 	}
+	faults.Point("create.announced")
 	return v, nil
 }
 
@@ -87,9 +90,11 @@ func (m *Manager) complete(v *visit, p plan) error {
 	if err != nil {
 		return err
 	}
+	faults.Point("create.recorded")
 	if err := m.tellDeadline(v.ctx, v.s, guest); err != nil {
 		return err
 	}
+	faults.Point("create.told")
 	return context.Cause(v.ctx)
 }
 

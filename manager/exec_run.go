@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -46,6 +47,7 @@ func (v *visit) run(c Command, emit emitter) (Exit, error) {
 		err  error
 	}
 	done := make(chan outcome, 1)
+	faults.Point("exec.begun")
 	go func() {
 		exit, err := v.guest.Exec(ctx, c, p.put)
 		done <- outcome{exit, err}
@@ -56,6 +58,7 @@ func (v *visit) run(c Command, emit emitter) (Exit, error) {
 	for {
 		select {
 		case o := <-done:
+			faults.Point("exec.ended")
 			return o.exit, o.err
 		case <-ended:
 			ended = nil // once; from here on the kill must be reported
@@ -116,6 +119,7 @@ func (p *pump) put(s schemas.Stream, chunk []byte) error {
 		return errSilent
 	}
 	defer p.turn(false)
+	faults.Point("exec.output")
 	return p.emit(s, chunk)
 }
 

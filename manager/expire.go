@@ -1,6 +1,10 @@
 package manager
 
-import "time"
+import (
+	"time"
+
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
+)
 
 // armLocked sets the sandbox's timer to its expiry. The reaper's sweep is
 // behind it, for clocks that jump and for removals that fail.
@@ -36,10 +40,12 @@ func (s *sandbox) stopTimer() {
 // expire destroys a sandbox whose time has come. A timer that fires just as the
 // sandbox is renewed finds it not due, and the renewal has set the next.
 func (m *Manager) expire(s *sandbox) {
+	faults.Point("reap.due")
 	due := func(r record) bool { return r.State != stateCreating && !time.Now().Before(r.ExpiresAt) }
 	if !m.condemn(s, ReasonExpired, due) {
 		return
 	}
+	faults.Point("reap.condemned")
 	m.log.Info("sandbox expired", "sandbox", s.id)
 	m.event(EventReaped)
 	m.finishLater(s)

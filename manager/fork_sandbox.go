@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -19,6 +20,7 @@ func (m *Manager) ForkSandbox(ctx context.Context, o Owner, id schemas.SandboxID
 	if err != nil {
 		return schemas.ForkResult{}, err
 	}
+	faults.Point("fork.saved")
 	r, err := m.Fork(ctx, o, snap.ID, req)
 	if len(r.Sandboxes) == 0 {
 		if err := m.snaps.remove(snap); err != nil && !isKind(err, KindNotFound) {

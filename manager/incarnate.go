@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -33,15 +34,18 @@ func (m *Manager) incarnate(ctx context.Context, s *sandbox, inc incarnation, sp
 		}
 		inc.Image = image
 	}
+	faults.Point("incarnate.image")
 	inc, guest, err := m.create(ctx, s, inc, spec)
 	if err != nil {
 		return inc, nil, err
 	}
+	faults.Point("incarnate.made")
 	if fill != nil {
 		if err := fill(ctx, guest); err != nil {
 			guest.Close()
 			return inc, nil, fmt.Errorf("fill workspace: %w", err)
 		}
+		faults.Point("incarnate.filled")
 	}
 	return inc, guest, nil
 }
@@ -106,6 +110,7 @@ func (m *Manager) dropStale(ctx context.Context, s *sandbox) error {
 			m.noteBackend(err)
 			return fmt.Errorf("remove old incarnation: %w", err)
 		}
+		faults.Point("stale.removed")
 		if err := m.change(s, func(r *record) error { r.forgetStale(ref); return nil }); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/gofrs/flock"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -95,6 +96,7 @@ func (m *Manager) loadRecords() (err error) {
 	for _, r := range records {
 		m.adopt(recovered(r))
 	}
+	faults.Point("start.loaded")
 	m.log.Info("loaded records", "sandboxes", len(records))
 	return nil
 }

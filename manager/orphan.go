@@ -1,6 +1,10 @@
 package manager
 
-import "context"
+import (
+	"context"
+
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
+)
 
 // Orphan is a thing in the backend that is ours by its label and that no record
 // knows, so nobody will ever use or remove it.
@@ -33,6 +37,7 @@ func (m *Manager) RemoveOrphans(ctx context.Context) error {
 			m.log.Warn("remove orphan; trying again later", "name", o.Name, "error", e)
 			err = e
 		}
+		faults.Point("reconcile.orphan")
 	}
 	return err
 }

@@ -3,6 +3,8 @@ package manager
 import (
 	"context"
 	"time"
+
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 )
 
 const (
@@ -51,6 +53,7 @@ func (m *Manager) reconcileUntilDone() (troubled, ok bool) {
 		err := m.reconcile()
 		m.noteAway(err)
 		if err == nil {
+			faults.Point("reconcile.done")
 			m.event(EventReconciled)
 			return troubled, true
 		}
@@ -70,6 +73,7 @@ func (m *Manager) reconcile() error {
 	if _, err := m.backend.Probe(ctx); err != nil {
 		return err
 	}
+	faults.Point("reconcile.probed")
 	m.sweep()
 	return m.RemoveOrphans(ctx)
 }

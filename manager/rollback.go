@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -37,6 +38,7 @@ func (m *Manager) rollBack(v *visit, snap snapRecord) error {
 	if err != nil {
 		return err
 	}
+	faults.Point("rollback.announced")
 	next, guest, err := m.remake(v, next, snap)
 	if err == nil {
 		if err = m.recordSwitch(v, next, snap.ID); err != nil {
@@ -47,6 +49,7 @@ func (m *Manager) rollBack(v *visit, snap snapRecord) error {
 		m.undoRollback(v.ctx, v.s, err)
 		return err
 	}
+	faults.Point("rollback.switched")
 	return m.moveIn(v, next, guest)
 }
 
@@ -121,6 +124,7 @@ func (m *Manager) moveIn(v *visit, next incarnation, guest Guest) error {
 		m.log.Warn("calls do not leave a sandbox that was rolled back", "sandbox", v.s.id)
 	}
 	m.tellNewDeadline(context.WithoutCancel(v.ctx), v.s) // a renewal meanwhile told the old guest only
+	faults.Point("rollback.moved")
 	m.spawn(func() { m.tendStale(v.s) })
 	return context.Cause(v.ctx)
 }
@@ -144,6 +148,7 @@ func (m *Manager) undoRollback(ctx context.Context, s *sandbox, why error) {
 		return nil
 	})
 	if err == nil {
+		faults.Point("rollback.undone")
 		err = m.dropStale(ctx, s)
 		m.noteFailed(why)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -31,7 +32,9 @@ func (m *Manager) SetTimeout(ctx context.Context, o Owner, id schemas.SandboxID,
 	if err != nil {
 		return schemas.Sandbox{}, err
 	}
+	faults.Point("renew.recorded")
 	m.tellNewDeadline(ctx, s)
+	faults.Point("renew.told")
 	return s.view(), nil
 }
 

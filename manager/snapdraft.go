@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -50,6 +51,7 @@ func (s *snapStore) begin(tarBytes int64) (*draft, error) {
 	if d.file, err = s.openDraft(d.path); err != nil {
 		return nil, storeError("begin snapshot", err)
 	}
+	faults.Point("snapshot.begun")
 	return d, nil
 }
 
@@ -64,6 +66,7 @@ func (d *draft) Write(p []byte) (int, error) {
 	d.sum.Write(p)
 	n, err := d.file.Write(p)
 	d.err = storeError("write snapshot", err)
+	faults.Point("snapshot.packing")
 	return n, d.err
 }
 
@@ -72,6 +75,7 @@ var errTarTooLarge = &Error{Kind: KindTooLarge, Message: "the snapshot is too la
 // commit makes the draft a snapshot, all at once: when it returns nil tar and
 // record survive a power cut, and else there is neither.
 func (d *draft) commit(r snapRecord) (snapRecord, error) {
+	faults.Point("snapshot.packed")
 	r.Version, r.ID, r.CreatedAt = snapVersion, d.id, time.Now()
 	r.StoredBytes, r.SHA256 = d.size, hex.EncodeToString(d.sum.Sum(nil))
 	if err := d.settle(r); err != nil {
@@ -79,6 +83,7 @@ func (d *draft) commit(r snapRecord) (snapRecord, error) {
 		_ = removeFile(d.store.tarPath(d.id))
 		return r, storeError("store snapshot", err)
 	}
+	faults.Point("snapshot.recorded")
 	d.store.add(r)
 	return r, nil
 }
@@ -94,9 +99,11 @@ func (d *draft) settle(r snapRecord) error {
 	if err := d.close(); err != nil {
 		return err
 	}
+	faults.Point("snapshot.synced")
 	if err := os.Rename(d.path, d.store.tarPath(d.id)); err != nil {
 		return err
 	}
+	faults.Point("snapshot.named")
 	if err := syncDir(d.store.dir); err != nil {
 		return err
 	}

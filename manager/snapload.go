@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -54,6 +55,7 @@ func openSnapStore(dataDir string, log *slog.Logger) (*snapStore, error) {
 		}
 	}
 	s.strangers(others)
+	faults.Point("start.cleared")
 	return s, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -142,6 +143,7 @@ func (m *Manager) unpacked(snap snapRecord) func(context.Context, Guest) error {
 			return err
 		}
 		defer r.close()
+		faults.Point("snapshot.unpacking")
 		_, err = g.Unpack(ctx, UnpackOptions{
 			Path: Workspace, Zstd: true, Replace: true,
 			// A snapshot from times of a larger limit can still be used.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -88,6 +89,7 @@ func (s *snapStore) remove(r snapRecord) error {
 	}
 	err := removeFile(s.recordPath(r.ID))
 	if err == nil {
+		faults.Point("snapshot.unrecorded")
 		err = syncDir(s.dir)
 	}
 	if err != nil {
@@ -97,6 +99,7 @@ func (s *snapStore) remove(r snapRecord) error {
 	if err := removeFile(s.tarPath(r.ID)); err != nil {
 		s.log.Warn("remove tar of a deleted snapshot; the next start does", "snapshot", r.ID, "error", err)
 	}
+	faults.Point("snapshot.deleted")
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -25,7 +26,9 @@ func (m *Manager) WriteFile(ctx context.Context, o Owner, id schemas.SandboxID, 
 		return info, err
 	}
 	err = m.do(ctx, o, id, func(ctx context.Context, g Guest) error {
+		faults.Point("write.begun")
 		f, err := g.Write(ctx, clean, WriteOptions{Mode: bits, MaxBytes: m.cfg.MaxFileBytes}, content)
+		faults.Point("write.done")
 		info = fileInfo(f)
 		return err
 	})
