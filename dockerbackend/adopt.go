@@ -8,6 +8,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 )
 
 var _ manager.Adopter = (*Backend)(nil)
@@ -42,6 +43,7 @@ func (b *Backend) Adopt(ctx context.Context, mg manager.Guest, from, to manager.
 			return err
 		}
 	}
+	faults.Point("docker.limited")
 	err = b.docker.renameContainer(ctx, from.Container, to.Container)
 	if cerrdefs.IsConflict(err) {
 		return nameTaken(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/mcp-sandbox/mcp-sandbox/guest/client"
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 )
 
 // Open implements [manager.Backend].
@@ -155,6 +156,7 @@ func (b *Backend) remake(ctx context.Context, i incarnation) (_ manager.Guest, e
 		}
 	}()
 	undo.add(func(ctx context.Context) { b.undoContainer(ctx, i) })
+	faults.Point("docker.remaking")
 	if err := b.makeContainer(ctx, i, false); err != nil {
 		return nil, err
 	}

@@ -40,7 +40,6 @@ func (s *sandbox) stopTimer() {
 // expire destroys a sandbox whose time has come. A timer that fires just as the
 // sandbox is renewed finds it not due, and the renewal has set the next.
 func (m *Manager) expire(s *sandbox) {
-	faults.Point("reap.due")
 	due := func(r record) bool { return r.State != stateCreating && !time.Now().Before(r.ExpiresAt) }
 	if !m.condemn(s, ReasonExpired, due) {
 		return

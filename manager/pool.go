@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"sync"
 	"time"
+
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 )
 
 // pool keeps spares: incarnations of the default image that nobody has used, for
@@ -86,6 +88,7 @@ func (p *pool) claim(ctx context.Context, name string, spec Spec, image Image) (
 		p.discard(ctx, s, to, s.inc.Ref)
 		return inc, nil, false
 	}
+	faults.Point("pool.claimed")
 	p.m.event(EventPoolClaimed)
 	return incarnation{Ref: to, Image: image}, s.guest, true
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 )
 
 // poolTick is how often spares are looked after without any sign that they must
@@ -156,6 +158,7 @@ func (p *pool) make(spec Spec, image Image) (err error) {
 		p.discard(ctx, s, s.inc.Ref)
 		return err
 	}
+	faults.Point("pool.made")
 	p.mu.Lock()
 	delete(p.out, s)
 	p.ready = append(p.ready, s)

@@ -23,9 +23,10 @@ var Points = []string{
 
 	"rollback.announced", "rollback.switched", "rollback.moved", "rollback.undone", "stale.removed",
 	"fork.saved",
+	"pool.made", "pool.claimed",
 	"destroy.condemned", "destroy.emptied", "destroy.removed", "destroy.unrecorded",
 	"renew.recorded", "renew.told",
-	"reap.due", "reap.condemned",
+	"reap.condemned",
 
 	"exec.begun", "exec.output", "exec.ended",
 	"write.begun", "write.done",
@@ -41,5 +42,6 @@ var Points = []string{
 	// What Docker has done.
 	"docker.volume_made", "docker.network_made", "docker.container_made", "docker.attached", "docker.started", "docker.greeted",
 	"docker.container_removed", "docker.volume_removed", "docker.undone",
+	"docker.remaking", "docker.limited",
 	"docker.helper_made", "docker.helper_filled", "docker.committed",
 }
