@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -49,7 +50,9 @@ type program struct {
 	args     []string
 	env      []string
 	door     client.Door
+	build    func() (string, error) // by default, binary
 	options  []mcpclient.ClientOption
+	poolSize int // how many spares the server that runs now keeps
 }
 
 // start runs a server whose default image is busybox. When the test ends, all
@@ -116,15 +119,23 @@ func (s *server) use(c *client.Client) {
 
 func (s *server) launch(args ...string) client.Options {
 	s.t.Helper()
-	path, err := binary()
+	build := s.build
+	if build == nil {
+		build = binary
+	}
+	path, err := build()
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	args = append(slices.Clone(s.args), args...)
+	for _, a := range args {
+		fmt.Sscanf(a, "--warm-pool=%d", &s.poolSize)
 	}
 	var log io.Writer
 	if *serverLog {
 		log = os.Stderr
 	}
-	return client.Options{Binary: path, Door: s.door, Key: aliceKey, Args: append(s.args, args...), Env: s.env, Stderr: log}
+	return client.Options{Binary: path, Door: s.door, Key: aliceKey, Args: args, Env: s.env, Stderr: log}
 }
 
 // restart kills the server as a crash would and starts it again.

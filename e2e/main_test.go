@@ -50,12 +50,27 @@ var binary = sync.OnceValues(func() (string, error) {
 	if *serverPath != "" {
 		return filepath.Abs(*serverPath)
 	}
-	// The server holds the guest program as it was when that was last generated.
+	return build("mcp-sandbox")
+})
+
+// faulty is the same program with points at which it can be made to die.
+var faulty = sync.OnceValues(func() (string, error) { return build("mcp-sandbox-faults", "-tags=faults") })
+
+// generated: the server holds the guest program as it was when that was last
+// generated.
+var generated = sync.OnceValue(func() error {
 	if text, err := exec.Command("go", "generate", "../dockerbackend").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the guest: %w\n%s", err, text)
+		return fmt.Errorf("build the guest: %w\n%s", err, text)
 	}
-	out := filepath.Join(buildDir, "mcp-sandbox")
-	args, cgo := []string{"build", "-o", out}, "CGO_ENABLED=0"
+	return nil
+})
+
+func build(name string, flags ...string) (string, error) {
+	if err := generated(); err != nil {
+		return "", err
+	}
+	out := filepath.Join(buildDir, name)
+	args, cgo := append([]string{"build", "-o", out}, flags...), "CGO_ENABLED=0"
 	if *serverRace {
 		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
 	}
@@ -66,7 +81,7 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("build the server: %w\n%s", err, text)
 	}
 	return out, nil
-})
+}
 
 // ready fails the test unless Docker answers and the test images are there.
 var ready = sync.OnceValue(func() error {
