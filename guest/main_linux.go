@@ -45,7 +45,7 @@ type guest struct {
 	leftovers leftovers
 	gate      *gate      // closed while a snapshot needs the sandbox to hold still
 	pausing   sync.Mutex // held by whoever has stopped processes and will start them again
-	expiry    expiry
+	expiry    *expiry
 }
 
 // start prepares the process. The order matters: files under /proc/self are
@@ -72,6 +72,7 @@ func start(workspace string) (*guest, error) {
 	ignoreSignals()
 	becomeReaper(g.table, func() { g.oom.look() })
 	startThreads()
+	g.expiry = newExpiry(func() { os.Exit(protocol.ExitDeadline) })
 	g.jobs = newJobs(g.oom.limit)
 	g.marks = newMarker(g.jobs.marks)
 	g.spawner = startSpawner(g.table, g.marks, adjust)

@@ -31,6 +31,7 @@ type Config struct {
 
 	Log      *slog.Logger
 	Observer Observer // nil: nobody counts
+	Clock    Clock    // nil: the machine's
 }
 
 const (

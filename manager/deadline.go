@@ -23,15 +23,15 @@ func (m *Manager) tellDeadline(ctx context.Context, s *sandbox, guest Guest) err
 	defer cancel()
 	s.telling.Lock()
 	defer s.telling.Unlock()
-	if err := guest.SetDeadline(ctx, s.record().remaining()); err != nil {
+	if err := guest.SetDeadline(ctx, s.record().remaining(m.now())); err != nil {
 		return fmt.Errorf("set deadline of guest: %w", err)
 	}
 	return nil
 }
 
-func (r record) remaining() time.Duration {
+func (r record) remaining(now Instant) time.Duration {
 	if r.State == stateCreating {
 		return creationTime
 	}
-	return max(time.Until(r.ExpiresAt), 0) + deadlineSlack
+	return max(r.left(now), 0) + deadlineSlack
 }

@@ -18,7 +18,7 @@ func (m *Manager) Destroy(ctx context.Context, o Owner, id schemas.SandboxID) (e
 	if err != nil {
 		return err
 	}
-	if !m.condemn(s, ReasonDestroyed, func(r record) bool { return r.live(time.Now()) }) {
+	if !m.condemn(s, ReasonDestroyed, func(r record) bool { return r.live(m.now()) }) {
 		return notFound(id)
 	}
 	faults.Point("destroy.condemned")

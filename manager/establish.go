@@ -46,10 +46,10 @@ func (m *Manager) establish(ctx context.Context, p plan) (schemas.Sandbox, error
 
 // announce takes a slot and records what is about to be made.
 func (m *Manager) announce(ctx context.Context, p plan) (*visit, error) {
-	now := time.Now()
+	now := m.now()
 	r := record{
 		ID: schemas.NewSandboxID(), Owner: p.Owner, Name: p.Name, State: stateCreating,
-		Spec: p.Spec, Parent: p.Parent, CreatedAt: now, ExpiresAt: now.Add(p.TTL),
+		Spec: p.Spec, Parent: p.Parent, CreatedAt: now.Wall, lifetime: grant(p.TTL, now),
 	}
 	r.Current = r.begin()
 	s := newSandbox(r)
@@ -83,8 +83,8 @@ func (m *Manager) complete(v *visit, p plan) error {
 			return err
 		}
 		r.State, r.Current = stateRunning, inc
-		r.CreatedAt = time.Now()
-		r.ExpiresAt = r.CreatedAt.Add(p.TTL)
+		now := m.now()
+		r.CreatedAt, r.lifetime = now.Wall, grant(p.TTL, now)
 		return nil
 	})
 	if err != nil {

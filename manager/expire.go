@@ -7,7 +7,7 @@ import (
 )
 
 // armLocked sets the sandbox's timer to its expiry. The reaper's sweep is
-// behind it, for clocks that jump and for removals that fail.
+// behind it, for sleep, in which timers stand still, and for removals that fail.
 func (m *Manager) armLocked(s *sandbox) {
 	if s.rec.State != stateRunning && s.rec.State != stateRollingBack {
 		if s.expiry != nil {
@@ -15,7 +15,7 @@ func (m *Manager) armLocked(s *sandbox) {
 		}
 		return
 	}
-	left := max(time.Until(s.rec.ExpiresAt), 0)
+	left := max(s.rec.left(m.now()), 0)
 	if s.expiry == nil {
 		s.expiry = time.AfterFunc(left, func() { m.spawn(func() { m.expire(s) }) })
 		return
@@ -40,7 +40,7 @@ func (s *sandbox) stopTimer() {
 // expire destroys a sandbox whose time has come. A timer that fires just as the
 // sandbox is renewed finds it not due, and the renewal has set the next.
 func (m *Manager) expire(s *sandbox) {
-	due := func(r record) bool { return r.State != stateCreating && !time.Now().Before(r.ExpiresAt) }
+	due := func(r record) bool { return r.State != stateCreating && r.expired(m.now()) }
 	if !m.condemn(s, ReasonExpired, due) {
 		return
 	}

@@ -3,7 +3,6 @@ package manager
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // explain turns what a call inside a sandbox ended with into what its caller
@@ -18,7 +17,7 @@ func (v *visit) explain(err error) error {
 	if cause := context.Cause(v.ctx); cause != nil && errors.Is(err, v.ctx.Err()) {
 		return cause // the caller's own doing
 	}
-	if isKind(err, KindLost) && !time.Now().Before(v.s.record().ExpiresAt) {
+	if isKind(err, KindLost) && v.s.record().expired(v.m.now()) {
 		return gone(ReasonExpired) // the guest ended itself, a moment before the timer
 	}
 	return v.m.explain(err)

@@ -1,7 +1,6 @@
 package manager
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -108,17 +107,13 @@ func readRegular(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, most))
 }
 
-// read decodes one record. See [unreadable].
-func (f folder) read(name string, record any) error {
+// read gives the bytes of one record. See [unreadable].
+func (f folder) read(name string) ([]byte, error) {
 	path := filepath.Join(f.dir, name)
 	if info, err := os.Lstat(path); err == nil {
 		keepPrivate(path, info, f.log)
 	}
-	data, err := readRegular(path, maxRecord)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, record)
+	return readRegular(path, maxRecord)
 }
 
 // unreadable tells a record that could not be read, and so may be whole, from

@@ -19,7 +19,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const owner = manager.DefaultOwner
 
-// testConfig has the defaults of a server, and a data directory of its own.
+// testConfig has the defaults of a server, a data directory of its own, and a
+// clock that goes as time does in the test.
 func testConfig(t testing.TB) manager.Config {
 	return manager.Config{
 		DataDir: t.TempDir(), AllowedImages: []string{"*"}, AllowNetwork: true, MaxSandboxes: 20,
@@ -28,7 +29,7 @@ func testConfig(t testing.TB) manager.Config {
 		DefaultPidsLimit: 256, MaxPidsLimit: 4096,
 		DefaultExecTimeoutSeconds: 60, MaxExecTimeoutSeconds: 3600,
 		MaxExecOutputBytes: 1 << 20, MaxFileBytes: 1 << 20, MaxSnapshotBytes: 8 << 20,
-		ReapInterval: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
+		ReapInterval: 10 * time.Second, Log: slog.New(slog.DiscardHandler), Clock: newClock().now,
 	}
 }
 
@@ -38,16 +39,19 @@ type server struct {
 	t    testing.TB
 	fake *backendtest.Fake
 	cfg  manager.Config
+
+	clock *testClock // of start
 }
 
 // start makes a server that ends with the test. edit may change its settings.
 func start(t testing.TB, edit ...func(*manager.Config)) *server {
 	t.Helper()
-	cfg := testConfig(t)
+	cfg, clock := testConfig(t), newClock()
+	cfg.Clock = clock.now
 	for _, e := range edit {
 		e(&cfg)
 	}
-	return restart(t, &server{t: t, fake: backendtest.NewFake(t), cfg: cfg})
+	return restart(t, &server{t: t, fake: backendtest.NewFake(t), cfg: cfg, clock: clock})
 }
 
 // restart is another server on the data directory and backend of one before; the
@@ -60,7 +64,7 @@ func restart(t testing.TB, before *server, backend ...manager.Backend) *server {
 	}
 	m.Start()
 	t.Cleanup(func() { m.Close() })
-	return &server{Manager: m, t: t, fake: before.fake, cfg: before.cfg}
+	return &server{Manager: m, t: t, fake: before.fake, cfg: before.cfg, clock: before.clock}
 }
 
 func (s *server) create(req ...schemas.CreateSandboxRequest) schemas.Sandbox {

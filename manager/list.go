@@ -19,7 +19,7 @@ func (m *Manager) List(_ context.Context, o Owner, p schemas.Page) (schemas.Sand
 	}
 	own := []schemas.Sandbox{}
 	for _, s := range m.all() {
-		if r := s.record(); r.Owner == o && r.live(time.Now()) {
+		if r := s.record(); r.Owner == o && r.live(m.now()) {
 			own = append(own, s.view())
 		}
 	}

@@ -62,6 +62,9 @@ func New(cfg Config, b Backend) (*Manager, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Clock == nil {
+		cfg.Clock = machineClock
+	}
 	lock, instance, err := takeDataDir(cfg.DataDir, cfg.Log)
 	if err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ func (m *Manager) Stats() Stats {
 	s := Stats{Sandboxes: map[schemas.Status]int{
 		schemas.StatusRunning: 0, schemas.StatusStopped: 0, schemas.StatusFailed: 0,
 	}}
-	now := time.Now()
+	now := m.now()
 	for _, x := range m.all() {
 		x.mu.Lock()
 		if x.rec.live(now) {

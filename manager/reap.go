@@ -40,9 +40,10 @@ func (m *Manager) tend(s *sandbox) {
 		// its creator cleans up
 	case r.State == stateDestroying:
 		_ = m.finish(m.ctx, s) // logs by itself
-	case !time.Now().Before(r.ExpiresAt):
+	case r.expired(m.now()):
 		m.expire(s)
 	default:
+		m.keepTime(s)
 		m.look(m.ctx, s)
 		m.dropFrozen(m.ctx, s)
 		m.tendRollback(s)

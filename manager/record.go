@@ -19,17 +19,17 @@ const recordVersion = 1
 // going on. Values are copied freely: whoever edits one replaces slices, maps
 // and pointers and never writes through them.
 type record struct {
-	Version   int                 `json:"version"`
-	Instance  string              `json:"instance,omitempty"` // of the server that wrote it
-	ID        schemas.SandboxID   `json:"id"`
-	Owner     Owner               `json:"owner"`
-	Name      string              `json:"name,omitempty"`
-	State     recordState         `json:"state"`
-	Reason    string              `json:"reason,omitempty"` // of destroying: destroyed or expired
-	Spec      Spec                `json:"spec"`
-	CreatedAt time.Time           `json:"created_at"`
-	ExpiresAt time.Time           `json:"expires_at"`
-	Parent    *schemas.SnapshotID `json:"parent,omitempty"` // it came from, or was last rolled back to
+	Version   int               `json:"version"`
+	Instance  string            `json:"instance,omitempty"` // of the server that wrote it
+	ID        schemas.SandboxID `json:"id"`
+	Owner     Owner             `json:"owner"`
+	Name      string            `json:"name,omitempty"`
+	State     recordState       `json:"state"`
+	Reason    string            `json:"reason,omitempty"` // of destroying: destroyed or expired
+	Spec      Spec              `json:"spec"`
+	CreatedAt time.Time         `json:"created_at"`
+	lifetime
+	Parent *schemas.SnapshotID `json:"parent,omitempty"` // it came from, or was last rolled back to
 
 	// Made counts incarnations ever begun, so that no name is used twice.
 	Made    int          `json:"made"`
@@ -82,8 +82,8 @@ func (r *record) refs() []Ref {
 
 // live tells whether clients may know of r: a sandbox is gone for them from its
 // expiry on, however long its removal takes.
-func (r *record) live(now time.Time) bool {
-	return (r.State == stateRunning || r.State == stateRollingBack) && now.Before(r.ExpiresAt)
+func (r *record) live(now Instant) bool {
+	return (r.State == stateRunning || r.State == stateRollingBack) && !r.expired(now)
 }
 
 // check tells what makes a record that was read from disk unusable.

@@ -17,7 +17,7 @@ import (
 func someRecord() record {
 	r := record{
 		Version: recordVersion, ID: schemas.NewSandboxID(), Owner: "o", State: stateRunning,
-		Spec: Spec{Image: "x", CPUs: 1, MemoryMB: 64, PidsLimit: 32}, CreatedAt: time.Unix(1, 0).UTC(), ExpiresAt: time.Unix(2, 0).UTC(),
+		Spec: Spec{Image: "x", CPUs: 1, MemoryMB: 64, PidsLimit: 32}, CreatedAt: time.Unix(1, 0).UTC(), lifetime: grant(time.Minute, Instant{time.Unix(2, 0).UTC(), time.Hour, "b"}),
 	}
 	r.Current = r.begin()
 	return r
@@ -57,7 +57,7 @@ func TestRecovered(t *testing.T) {
 			if after.Current.Ref != before.Current.Ref || after.Next != nil {
 				t.Errorf("%s became %+v", before.State, after)
 			}
-			if d := cmp.Diff(after, recovered(after)); d != "" {
+			if d := cmp.Diff(after, recovered(after), cmp.AllowUnexported(record{})); d != "" {
 				t.Errorf("%s: twice is not once: %s", before.State, d)
 			}
 		}
@@ -97,7 +97,7 @@ func TestStoreRoundTrip(t *testing.T) {
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%v, %v", got, err)
 	}
-	if d := cmp.Diff(r, got[0]); d != "" {
+	if d := cmp.Diff(r, got[0], cmp.AllowUnexported(record{})); d != "" {
 		t.Error(d)
 	}
 	for range 2 {

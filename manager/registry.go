@@ -1,8 +1,6 @@
 package manager
 
 import (
-	"time"
-
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -21,7 +19,7 @@ func (m *Manager) find(o Owner, id schemas.SandboxID) (*sandbox, error) {
 	if s == nil {
 		return nil, notFound(id)
 	}
-	if r := s.record(); r.Owner != o || !r.live(time.Now()) {
+	if r := s.record(); r.Owner != o || !r.live(m.now()) {
 		return nil, notFound(id)
 	}
 	return s, nil

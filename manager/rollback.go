@@ -77,7 +77,7 @@ func stillWanted(v *visit, r record) error {
 	if r.State == stateDestroying {
 		return gone(r.Reason)
 	}
-	if !r.live(time.Now()) {
+	if !r.live(v.m.now()) {
 		return gone(ReasonExpired)
 	}
 	return nil

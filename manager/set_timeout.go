@@ -22,11 +22,11 @@ func (m *Manager) SetTimeout(ctx context.Context, o Owner, id schemas.SandboxID,
 		return schemas.Sandbox{}, err
 	}
 	err = m.change(s, func(r *record) error {
-		now := time.Now()
+		now := m.now()
 		if !r.live(now) {
 			return notFound(id)
 		}
-		r.ExpiresAt = now.Add(ttl)
+		r.lifetime = grant(ttl, now)
 		return nil
 	})
 	if err != nil {

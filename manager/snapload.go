@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,17 +75,13 @@ func (s *snapStore) load(name string) {
 	}
 }
 
-func (s *snapStore) readRecord(name string) (r snapRecord, err error) {
-	if err := s.read(name, &r); err != nil {
-		return r, err
+func (s *snapStore) readRecord(name string) (snapRecord, error) {
+	data, err := s.read(name)
+	if err != nil {
+		return snapRecord{}, err
 	}
-	if r.Version > snapVersion {
-		return r, fmt.Errorf("version is %d: %w", r.Version, errNewer)
-	}
-	if name != string(r.ID)+recordSuffix {
-		return r, fmt.Errorf("it is the record of another snapshot")
-	}
-	if err := r.check(); err != nil {
+	r, err := decodeSnapRecord(name, data)
+	if err != nil {
 		return r, err
 	}
 	info, err := os.Lstat(s.tarPath(r.ID))
@@ -96,6 +93,19 @@ func (s *snapStore) readRecord(name string) (r snapRecord, err error) {
 	}
 	keepPrivate(s.tarPath(r.ID), info, s.log)
 	return r, nil
+}
+
+func decodeSnapRecord(name string, data []byte) (r snapRecord, err error) {
+	if err := json.Unmarshal(data, &r); err != nil {
+		return r, err
+	}
+	if r.Version > snapVersion {
+		return r, fmt.Errorf("version is %d: %w", r.Version, errNewer)
+	}
+	if name != string(r.ID)+recordSuffix {
+		return r, fmt.Errorf("it is the record of another snapshot")
+	}
+	return r, r.check()
 }
 
 // errNewer: a later release made it, and will know what to do with it.

@@ -69,8 +69,16 @@ func (s *store) load() ([]record, error) {
 	return records, nil
 }
 
-func (s *store) readRecord(name string) (r record, err error) {
-	if err := s.read(name, &r); err != nil {
+func (s *store) readRecord(name string) (record, error) {
+	data, err := s.read(name)
+	if err != nil {
+		return record{}, err
+	}
+	return decodeRecord(name, data)
+}
+
+func decodeRecord(name string, data []byte) (r record, err error) {
+	if err := json.Unmarshal(data, &r); err != nil {
 		return r, err
 	}
 	if name != fileName(r.ID) {

@@ -67,6 +67,15 @@ func (f *Fake) Containers() []string {
 	return slices.Sorted(maps.Keys(f.containers))
 }
 
+// Running names the containers that run, sorted.
+func (f *Fake) Running() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	running := maps.Clone(f.containers)
+	maps.DeleteFunc(running, func(_ string, c *container) bool { return c.state != manager.ContainerRunning })
+	return slices.Sorted(maps.Keys(running))
+}
+
 // Volumes names all volumes there are, sorted.
 func (f *Fake) Volumes() []string {
 	f.mu.Lock()
