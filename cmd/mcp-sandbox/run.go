@@ -27,6 +27,7 @@ type commands struct {
 	Create   createCmd   `cmd:"" group:"use" help:"Create a sandbox and print its ID."`
 	Ls       lsCmd       `cmd:"" group:"use" help:"List sandboxes, or snapshots."`
 	Exec     execCmd     `cmd:"" group:"use" help:"Run a command in a sandbox, with its output as it comes and its exit code."`
+	Cp       cpCmd       `cmd:"" group:"use" help:"Copy files between this machine and a sandbox."`
 	Snapshot snapshotCmd `cmd:"" group:"use" help:"Save a sandbox's /workspace and print the snapshot's ID."`
 	Fork     forkCmd     `cmd:"" group:"use" help:"Create sandboxes from a snapshot, or from a sandbox as it is now, and print their IDs."`
 	Rollback rollbackCmd `cmd:"" group:"use" help:"Put a sandbox back to a snapshot."`
