@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 const (
@@ -16,6 +17,8 @@ const (
 	socketName = "sock"
 	// noteName is a file beside which the socket would be; it has its path.
 	noteName = "elsewhere"
+	// strayPrefix begins the name of a directory for a socket that is elsewhere.
+	strayPrefix = "mcp-sandbox-"
 )
 
 // home is the directory for the socket in the data directory.
@@ -23,12 +26,12 @@ func home(dataDir string) string { return filepath.Join(dataDir, "run") }
 
 // find is where the socket of a data directory is, if there is one.
 func find(dataDir string) (string, error) {
-	note, err := os.ReadFile(filepath.Join(home(dataDir), noteName))
+	path, err := readNote(dataDir)
 	switch {
 	case err == nil:
-		err := checkOurs(filepath.Dir(string(note)), home(dataDir))
+		err := checkOurs(filepath.Dir(path), home(dataDir))
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			return string(note), nil
+			return path, nil
 		}
 		return "", fmt.Errorf("find local socket: %w", err)
 	case errors.Is(err, fs.ErrNotExist):
@@ -37,9 +40,37 @@ func find(dataDir string) (string, error) {
 	return "", fmt.Errorf("find local socket: %w", err)
 }
 
+// readNote is the path in the note. The server removes what is there, so it must
+// be one that elsewhere can have made. Nothing but a file is opened.
+func readNote(dataDir string) (string, error) {
+	name := filepath.Join(home(dataDir), noteName)
+	info, err := os.Lstat(name)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxPath {
+		return "", fmt.Errorf("%s is damaged", name)
+	}
+	note, err := os.ReadFile(name)
+	if err != nil {
+		return "", err
+	}
+	path := string(note)
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path || filepath.Base(path) != socketName ||
+		!strings.HasPrefix(filepath.Base(filepath.Dir(path)), strayPrefix) {
+		return "", fmt.Errorf("%s is damaged", name)
+	}
+	return path, nil
+}
+
 // makeHome makes the directory that only this user may look into.
 func makeHome(dataDir string) error {
 	dir := home(dataDir)
+	if info, err := os.Lstat(dir); err == nil && !info.IsDir() { // a link would be followed
+		if err := os.Rename(dir, dir+".corrupt"); err != nil {
+			return fmt.Errorf("set aside what is in the place of the directory for local socket: %w", err)
+		}
+	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make directory for local socket: %w", err)
 	}
@@ -67,7 +98,7 @@ func sweep(dataDir string) error {
 // elsewhere makes a private directory for a socket under a directory that others
 // may use too. Its name cannot be known before.
 func elsewhere(under string) (path string, err error) {
-	dir, err := os.MkdirTemp(under, "mcp-sandbox-*")
+	dir, err := os.MkdirTemp(under, strayPrefix+"*")
 	if err != nil {
 		return "", fmt.Errorf("make directory for local socket: %w", err)
 	}
@@ -77,6 +108,7 @@ func elsewhere(under string) (path string, err error) {
 // writeNote says in the data directory where the socket is.
 func writeNote(dataDir, path string) error {
 	file := filepath.Join(home(dataDir), noteName)
+	_ = os.Remove(file + ".new") // of a server that was killed, or a link
 	if err := os.WriteFile(file+".new", []byte(path), 0o600); err != nil {
 		return fmt.Errorf("note where local socket is: %w", err)
 	}
