@@ -16,11 +16,11 @@ const (
 
 // WatchExec follows a background exec from a cursor on until it has ended or the
 // time to wait has passed; when quiet is not 0, also until something came and
-// then nothing for that long. emit gets raw output, with its offset in the
-// stream: where that is not the end of the chunk before, bytes were dropped. The
-// state returned has no output and goes on where emit ended.
+// then nothing for that long. emit gets raw output, and how many bytes of the
+// stream were dropped just before it. The state returned has no output and goes on
+// where emit ended.
 func (m *Manager) WatchExec(ctx context.Context, o Owner, id schemas.SandboxID, exec schemas.ExecID, p schemas.ExecPoll, quiet time.Duration,
-	emit func(s schemas.Stream, offset int64, chunk []byte)) (_ schemas.ExecState, err error) {
+	emit func(s schemas.Stream, skipped int64, chunk []byte)) (_ schemas.ExecState, err error) {
 	defer m.observe("exec_poll", time.Now(), &err)
 	q, err := m.checkPoll(exec, p)
 	if err != nil {
@@ -47,8 +47,9 @@ type watch struct {
 	v           *visit
 	q           poll
 	at, dropped offsets
+	skipped     offsets // dropped, and not yet told
 	held        offsets
-	emit        func(schemas.Stream, int64, []byte)
+	emit        func(s schemas.Stream, skipped int64, chunk []byte)
 }
 
 func (w *watch) follow(quiet time.Duration) (*reading, error) {
@@ -87,10 +88,11 @@ func (w *watch) take(r *reading) (news bool) {
 		}
 		at := w.at.of(s)
 		*w.dropped.of(s) += e.start - *at
+		*w.skipped.of(s) += e.start - *at
 		chunk := e.raw[:len(e.raw)-held]
 		if len(chunk) > 0 {
-			w.emit(s, e.start, chunk)
-			news = true
+			w.emit(s, *w.skipped.of(s), chunk)
+			*w.skipped.of(s), news = 0, true
 		}
 		*at, *w.held.of(s) = e.start+int64(len(chunk)), int64(held)
 	}

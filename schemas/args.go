@@ -34,11 +34,46 @@ type ExecArgs struct {
 	Argv           []string          `json:"argv,omitempty" jsonschema_description:"Program and arguments, run as they are, without a shell. Give this or command."`
 	Workdir        string            `json:"workdir,omitempty" jsonschema_description:"Directory to run in. Default /workspace."`
 	Env            map[string]string `json:"env,omitempty" jsonschema_description:"Environment variables for this command only."`
-	TimeoutSeconds *float64          `json:"timeout_seconds,omitempty" jsonschema:"minimum=0" jsonschema_description:"After this long the command and all it started are killed. More than 0, fractions are allowed. Default 60."`
-	Stdin          *string           `json:"stdin,omitempty" jsonschema_description:"Text for standard input. Without it the command reads end of file at once."`
+	WaitSeconds    *float64          `json:"wait_seconds,omitempty" jsonschema:"minimum=0,maximum=600" jsonschema_description:"How long to wait for the end; then the command goes on in the background. Default 45, with background 0."`
+	Background     bool              `json:"background,omitempty" jsonschema_description:"Leave it running in the background and return at once, with an exec_id. Its standard input stays open for exec_input unless stdin is given. Default false."`
+	TimeoutSeconds *float64          `json:"timeout_seconds,omitempty" jsonschema:"minimum=0" jsonschema_description:"After this long, counted from its start, the command and all it started are killed. More than 0, fractions are allowed. Default: none."`
+	Stdin          *string           `json:"stdin,omitempty" jsonschema_description:"Text for standard input. Without it the command reads end of file at once, unless background is true."`
 	StdinBase64    *string           `json:"stdin_base64,omitempty" jsonschema_description:"Bytes for standard input in base64, instead of stdin."`
-	Encoding       Encoding          `json:"encoding,omitempty" jsonschema:"enum=utf-8,enum=base64" jsonschema_description:"utf-8 (default) replaces invalid bytes of the output by U+FFFD; base64 keeps every byte, from the start only when truncated."`
-	MaxOutputBytes *int64            `json:"max_output_bytes,omitempty" jsonschema:"minimum=0,maximum=200000" jsonschema_description:"Most bytes of stdout and of stderr to return, each. Default 20000."`
+	OutputArgs
+}
+
+// OutputArgs say how to return a command's output.
+type OutputArgs struct {
+	Encoding       Encoding `json:"encoding,omitempty" jsonschema:"enum=utf-8,enum=base64" jsonschema_description:"utf-8 (default) replaces invalid bytes of the output by U+FFFD; base64 keeps every byte, from the start only when truncated."`
+	MaxOutputBytes *int64   `json:"max_output_bytes,omitempty" jsonschema:"minimum=0,maximum=200000" jsonschema_description:"Most bytes of stdout and of stderr to return, each. Default 20000."`
+}
+
+// ExecPollArgs of exec_poll.
+type ExecPollArgs struct {
+	InSandbox
+	ExecID      ExecID   `json:"exec_id,omitempty" jsonschema_description:"The command, as exec returned it. Leave it out to list the sandbox's background commands."`
+	Cursor      string   `json:"cursor,omitempty" jsonschema_description:"cursor of the last result for this command, to get only newer output. Default: from the start, as far as it is kept."`
+	WaitSeconds *float64 `json:"wait_seconds,omitempty" jsonschema:"minimum=0,maximum=60" jsonschema_description:"How long to wait for the command to end, 0 to 60. Default 30."`
+	OutputArgs
+}
+
+// ExecInputArgs of exec_input.
+type ExecInputArgs struct {
+	InSandbox
+	ExecID      ExecID   `json:"exec_id" jsonschema_description:"The command, as exec returned it."`
+	Input       *string  `json:"input,omitempty" jsonschema_description:"Text to write to its standard input. End a line with a newline, or the program goes on waiting for it."`
+	InputBase64 *string  `json:"input_base64,omitempty" jsonschema_description:"Bytes to write in base64, instead of input."`
+	End         bool     `json:"end,omitempty" jsonschema_description:"End the standard input after this: the program reads end of file. Default false."`
+	Cursor      string   `json:"cursor,omitempty" jsonschema_description:"cursor of the last result for this command. Default: only output that comes after the input."`
+	WaitSeconds *float64 `json:"wait_seconds,omitempty" jsonschema:"minimum=0,maximum=60" jsonschema_description:"How long to wait for an answer at most, 0 to 60. Default 2."`
+	OutputArgs
+}
+
+// ExecKillArgs of exec_kill.
+type ExecKillArgs struct {
+	InSandbox
+	ExecID ExecID `json:"exec_id" jsonschema_description:"The command, as exec returned it."`
+	Signal string `json:"signal,omitempty" jsonschema_description:"Send just this signal to its process group, by name: INT (as Ctrl-C), TERM, HUP, USR1, … By default it is killed with all it started."`
 }
 
 // CommandArg is a [Command] that shows itself as a string but, since models mix
@@ -53,6 +88,7 @@ func (a ExecArgs) Request() (ExecRequest, error) {
 	r := ExecRequest{
 		Workdir: a.Workdir, Env: a.Env, TimeoutSeconds: a.TimeoutSeconds,
 		Stdin: a.Stdin, StdinBase64: a.StdinBase64, Encoding: a.Encoding,
+		WaitSeconds: a.WaitSeconds, Background: a.Background,
 	}
 	switch {
 	case a.Command != nil && a.Argv != nil:

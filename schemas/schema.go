@@ -73,12 +73,24 @@ func pointersAreOptional(t reflect.Type, s *jsonschema.Schema) {
 		if !ok {
 			continue
 		}
-		if f.Type.Kind() == reflect.Pointer {
+		if f.Type.Kind() == reflect.Pointer || throughPointer(t, f.Index) {
 			s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == name })
 		} else {
 			pointersAreOptional(f.Type, property)
 		}
 	}
+}
+
+// throughPointer: the field is promoted from an embedded pointer, which may be nil.
+func throughPointer(t reflect.Type, index []int) bool {
+	for _, i := range index[:len(index)-1] {
+		f := t.Field(i)
+		if f.Type.Kind() == reflect.Pointer {
+			return true
+		}
+		t = f.Type
+	}
+	return false
 }
 
 func render(s *jsonschema.Schema) json.RawMessage {

@@ -42,6 +42,9 @@ func clip(head, tail []byte, total int64, b budget) (string, bool) {
 	}
 	room := budget{b.bytes - maxMarker, b.chars - maxMarker}
 	if room.bytes < maxMarker { // no room for a line: just the start
+		if len(head) == 0 {
+			head = tail
+		}
 		start, used := takeHead(head, b)
 		return start, int64(used) < total
 	}
@@ -49,7 +52,7 @@ func clip(head, tail []byte, total int64, b budget) (string, bool) {
 	if tail == nil {
 		tail = head[used:]
 	}
-	end, n := takeTail(tail, budget{room.bytes / 2, room.chars / 2})
+	end, n := takeTail(tail, budget{room.bytes - len(start), room.chars - jsonLen(start)})
 	missing := total - int64(used) - int64(n)
 	if missing == 0 {
 		return start + end, false

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
@@ -18,6 +19,11 @@ type core interface {
 	Destroy(context.Context, manager.Owner, schemas.SandboxID) error
 
 	ExecStream(context.Context, manager.Owner, schemas.SandboxID, schemas.ExecRequest, func(schemas.Stream, []byte) error) (schemas.ExecExit, *schemas.ExecState, error)
+	ListExecs(context.Context, manager.Owner, schemas.SandboxID) (schemas.ExecList, error)
+	WatchExec(ctx context.Context, o manager.Owner, id schemas.SandboxID, exec schemas.ExecID, p schemas.ExecPoll, quiet time.Duration, emit func(s schemas.Stream, skipped int64, chunk []byte)) (schemas.ExecState, error)
+	InputExec(ctx context.Context, o manager.Owner, id schemas.SandboxID, exec schemas.ExecID, data []byte, end bool) error
+	SignalExec(context.Context, manager.Owner, schemas.SandboxID, schemas.ExecID, schemas.SignalRequest) error
+	KillExec(context.Context, manager.Owner, schemas.SandboxID, schemas.ExecID) error
 
 	ReadFile(ctx context.Context, o manager.Owner, id schemas.SandboxID, path string, offset, length int64) (schemas.FileInfo, io.ReadCloser, error)
 	WriteFile(ctx context.Context, o manager.Owner, id schemas.SandboxID, path, mode string, content io.Reader) (schemas.FileInfo, error)

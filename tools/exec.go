@@ -16,9 +16,10 @@ var execTool = define(about{
 - command is a shell command line (/bin/sh -c: pipes, &&, $VARS work; it is not bash unless you run bash -c). argv instead runs one program without a shell, so nothing needs quoting.
 - Every call is a new process in /workspace: cd and export do not carry over to the next call, files do. Use "cd dir && …", or workdir and env.
 - A non-zero exit_code is an ordinary result. Read stderr and go on.
-- The command is killed, with all it started, after timeout_seconds (default {{.DefaultExecTimeoutSeconds}}, at most {{.MaxExecTimeoutSeconds}}; timed_out is then true and the output up to there is returned). Give more for installs, builds and test suites.
+- A command that still runs after wait_seconds (default 45) is not killed: it goes on in the background, and the result has status running, exec_id and cursor. Follow it with exec_poll, end it with exec_kill.
+- background: true does not wait at all. Use it for servers (not nohup or &), and for programs to talk to by exec_input.
+- What kills a command, with all it started: timeout_seconds, if you give it; exec_kill; a rollback; the end of the sandbox; and cancelling this call while it waits.
 - Standard input is empty unless stdin is given: a program that asks questions gets end of file, so use flags like -y.
-- To leave a server running, start it in the background: "nohup server >server.log 2>&1 &". It ends with the sandbox, and on rollback.
 - Of stdout and of stderr at most {{.StreamBytes}} bytes each are returned (less when both are long, or full of escapes): the start and the end, with one line in the middle saying how much is missing. {{if lt .StreamBytes .MaxStreamBytes}}max_output_bytes asks for more, up to {{.MaxStreamBytes}}; else redirect{{else}}For more, redirect{{end}} into a file and read parts of it, or filter with grep, head or tail. truncated says whether anything is missing, stdout_bytes and stderr_bytes are the true sizes.
 - Runs without root. Only /workspace and /tmp are writable. {{if .AllowNetwork}}Without network: true at sandbox_create there{{else}}There{{end}} is no network, so downloads fail at once.
 - Calls at the same time in one sandbox are independent of each other.`,
@@ -26,36 +27,55 @@ var execTool = define(about{
 	MaxResult: maxResultChars,
 }, runExec)
 
-func runExec(ctx context.Context, c *call, in schemas.ExecArgs) (schemas.ExecResult, string, error) {
-	limit, err := within("max_output_bytes", in.MaxOutputBytes, defaultStreamBytes, 0, maxStreamBytes)
+// execWait is how long exec waits by default: shorter than the minute that many
+// clients wait.
+const execWait = 45.0
+
+func runExec(ctx context.Context, c *call, in schemas.ExecArgs) (schemas.ExecOutcome, string, error) {
+	out, err := c.newOutput(in.OutputArgs)
 	if err != nil {
-		return schemas.ExecResult{}, "", err
+		return schemas.ExecOutcome{}, "", err
 	}
-	limit = min(limit, c.Config().MaxExecOutputBytes)
 	req, err := in.Request()
 	if err != nil {
-		return schemas.ExecResult{}, "", err
+		return schemas.ExecOutcome{}, "", err
 	}
-	out := newOutput(int(limit), in.Encoding)
-	out.timeout = timeoutText(req.TimeoutSeconds, c.Config())
+	if wait := execWait; req.WaitSeconds == nil && !req.Background {
+		req.WaitSeconds = &wait
+	}
 	p := c.startProgress(ctx)
 	defer p.close()
-	exit, _, err := c.ExecStream(ctx, c.owner, in.SandboxID, req, func(s schemas.Stream, chunk []byte) error {
+	exit, running, err := c.ExecStream(ctx, c.owner, in.SandboxID, req, func(s schemas.Stream, chunk []byte) error {
 		out.add(s, chunk)
 		p.output(s, chunk)
 		return nil
 	})
 	if err != nil {
-		return schemas.ExecResult{}, "", err
+		return schemas.ExecOutcome{}, "", err
 	}
-	result, text := out.result(exit)
+	r := report{output: out, info: exited(exit), whole: "in all", limit: timeoutText(req.TimeoutSeconds, c.Config())}
+	if running != nil {
+		out.stdout.trim() // it comes with the rest of the character
+		out.stderr.trim()
+		r.info, r.told, r.next, r.whole = running.ExecInfo, true, running.Cursor, "so far"
+	}
+	result, text := r.outcome()
 	return result, text, nil
+}
+
+// newOutput is for what a command writes, within what the caller wants of it.
+func (c *call) newOutput(in schemas.OutputArgs) (*output, error) {
+	limit, err := within("max_output_bytes", in.MaxOutputBytes, defaultStreamBytes, 0, maxStreamBytes)
+	if err != nil {
+		return nil, err
+	}
+	return newOutput(int(min(limit, c.Config().MaxExecOutputBytes)), in.Encoding), nil
 }
 
 // timeoutText names the limit that a command may run into.
 func timeoutText(asked *float64, cfg manager.Config) string {
 	if asked == nil {
-		return fmt.Sprintf("%v, the default; at most %v", cfg.DefaultExecTimeoutSeconds, cfg.MaxExecTimeoutSeconds)
+		return ""
 	}
-	return fmt.Sprintf("%v; at most %v", *asked, cfg.MaxExecTimeoutSeconds)
+	return fmt.Sprintf("%v; at most %v", *asked, facts{cfg}.MostTimeout())
 }

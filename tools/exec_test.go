@@ -29,7 +29,7 @@ func TestN12ExitCodesAreResults(t *testing.T) {
 		t.Errorf("got %q", text)
 	}
 	r, text = run(args{"command": "echo before; sleep 30", "timeout_seconds": 0.2})
-	if !r.TimedOut || r.ExitCode != 137 || r.Stdout != "before\n" || !strings.HasPrefix(text, "exit code 137: killed because its timeout_seconds (0.2; at most 3600) passed, after ") {
+	if !r.TimedOut || r.ExitCode != 137 || r.Stdout != "before\n" || !strings.HasPrefix(text, "exit code 137: killed because its timeout_seconds (0.2; at most 86400) passed, after ") {
 		t.Errorf("got %+v, %q", r, text)
 	}
 	if r, text = run(args{"command": "true"}); r.ExitCode != 0 || !strings.HasSuffix(text, "no output") {
@@ -49,7 +49,7 @@ func TestN12ExitCodesAreResults(t *testing.T) {
 func TestN12FailedCallsAreErrorsWithCodeAndHint(t *testing.T) {
 	b := newBench(t)
 	id := b.create()
-	const nobody = "sb_0000000000000000"
+	const nobody, noExec = "sb_0000000000000000", "ex_0000000000000000"
 	for _, c := range []struct {
 		tool string
 		args args
@@ -58,6 +58,23 @@ func TestN12FailedCallsAreErrorsWithCodeAndHint(t *testing.T) {
 		{"exec", args{"sandbox_id": nobody, "command": "true"}, "not_found: "},
 		{"exec", args{"sandbox_id": "nonsense", "command": "true"}, "invalid_request: sandbox_id: must be a sandbox ID"},
 		{"exec", nil, "invalid_request: sandbox_id: is required"},
+		{"exec", args{"sandbox_id": id, "command": "true", "wait_seconds": 601}, "invalid_request: wait_seconds is 601; allowed is 0 to 600"},
+		{"exec_poll", nil, "invalid_request: sandbox_id: is required"},
+		{"exec_poll", args{"sandbox_id": id, "exec_id": "1"}, "invalid_request: exec_id: must be an exec ID"},
+		{"exec_poll", args{"sandbox_id": id, "exec_id": noExec}, "not_found: no background exec " + noExec},
+		{"exec_poll", args{"sandbox_id": id, "exec_id": noExec, "cursor": "x"}, "invalid_request: cursor"},
+		{"exec_poll", args{"sandbox_id": id, "exec_id": noExec, "wait_seconds": 61}, "invalid_request: wait_seconds is 61; allowed is 0 to 60"},
+		{"exec_poll", args{"sandbox_id": id, "exec_id": noExec, "max_output_bytes": -1}, "invalid_request: max_output_bytes"},
+		{"exec_poll", args{"sandbox_id": id, "cursor": "0-0"}, "invalid_request: exec_id: is required with a cursor"},
+		{"exec_input", args{"sandbox_id": id}, "invalid_request: exec_id: is required"},
+		{"exec_input", args{"sandbox_id": id, "exec_id": noExec, "input": "x"}, "not_found: no background exec"},
+		{"exec_input", args{"sandbox_id": id, "exec_id": noExec}, "invalid_request: input: is required, unless"},
+		{"exec_input", args{"sandbox_id": id, "exec_id": noExec, "input": "x", "input_base64": ""}, "invalid_request: input: must not be given together"},
+		{"exec_input", args{"sandbox_id": id, "exec_id": noExec, "input_base64": "%"}, "invalid_request: input_base64: must be standard base64"},
+		{"exec_input", args{"sandbox_id": id, "exec_id": noExec, "input": "x", "wait_seconds": 61}, "invalid_request: wait_seconds: must be from 0 to 60, got 61"},
+		{"exec_kill", args{"sandbox_id": id}, "invalid_request: exec_id: is required"},
+		{"exec_kill", args{"sandbox_id": id, "exec_id": noExec}, "not_found: no background exec"},
+		{"exec_kill", args{"sandbox_id": id, "exec_id": noExec, "signal": "9"}, "invalid_request: signal is \"9\""},
 		{"exec", args{"sandbox_id": id}, "invalid_request: command: is required, unless argv is given"},
 		{"exec", args{"sandbox_id": id, "cmd": "ls"}, "invalid_request: cmd: is not a known field; known are sandbox_id, command"},
 		{"exec", args{"sandbox_id": id, "command": "ls", "timeout_seconds": -1}, "invalid_request: timeout_seconds"},

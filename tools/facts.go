@@ -18,6 +18,11 @@ type facts struct {
 func (f facts) StreamBytes() int64    { return min(defaultStreamBytes, f.MaxExecOutputBytes) }
 func (f facts) MaxStreamBytes() int64 { return min(maxStreamBytes, f.MaxExecOutputBytes) }
 
+// MostTimeout is the longest timeout_seconds of an exec, which may go on by itself.
+func (f facts) MostTimeout() float64 {
+	return max(f.MaxExecTimeoutSeconds, float64(f.MaxTimeoutSeconds))
+}
+
 func (f facts) AnyImage() bool {
 	for _, glob := range f.AllowedImages {
 		if strings.TrimSpace(glob) == "*" {
@@ -43,6 +48,8 @@ func (f facts) Images() string {
 	return b.String()
 }
 
+const mostOutput = "Default {{.StreamBytes}}{{if lt .MaxStreamBytes .MostStreamBytes}}; more than {{.MaxStreamBytes}} is never returned by this server{{end}}."
+
 // argumentTexts end the descriptions of arguments whose range is the server's, in
 // place of the "Default …" of their type.
 var argumentTexts = map[string]string{
@@ -58,8 +65,10 @@ var argumentTexts = map[string]string{
 	"fork.pids_limit":                     "Default: as the source; at most {{.MaxPidsLimit}}.",
 	"fork.network":                        "Default: as the source{{if not .AllowNetwork}}; true is refused by this server{{end}}.",
 	"fork.timeout_seconds":                "Default {{.DefaultTimeoutSeconds}}, at most {{.MaxTimeoutSeconds}}.",
-	"exec.timeout_seconds":                "Default {{.DefaultExecTimeoutSeconds}}, at most {{.MaxExecTimeoutSeconds}}.",
-	"exec.max_output_bytes":               "Default {{.StreamBytes}}{{if lt .MaxStreamBytes .MostStreamBytes}}; more than {{.MaxStreamBytes}} is never returned by this server{{end}}.",
+	"exec.timeout_seconds":                "Default: none; at most {{.MostTimeout}}.",
+	"exec.max_output_bytes":               mostOutput,
+	"exec_poll.max_output_bytes":          mostOutput,
+	"exec_input.max_output_bytes":         mostOutput,
 }
 
 func (facts) MostStreamBytes() int64 { return maxStreamBytes }

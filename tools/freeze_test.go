@@ -113,9 +113,11 @@ func TestTextsFollowTheSettings(t *testing.T) {
 		"fork.cpus":                           {"Default: as the source; at most 2."},
 		"fork.network":                        {"refused"},
 		"fork.timeout_seconds":                {"Default 7200, at most 100000."},
-		"exec":                                {"default 1.5, at most 17;", "at most 777 bytes each", "For more, redirect", "There is no network"},
-		"exec.timeout_seconds":                {"Default 1.5, at most 17."},
+		"exec":                                {"at most 777 bytes each", "For more, redirect", "There is no network"},
+		"exec.timeout_seconds":                {"Default: none; at most 100000."},
 		"exec.max_output_bytes":               {"Default 777; more than 777 is never"},
+		"exec_poll.max_output_bytes":          {"Default 777; more than 777 is never"},
+		"exec_input.max_output_bytes":         {"Default 777; more than 777 is never"},
 		"read_file":                           {"first 1000 bytes"},
 	} {
 		for _, part := range parts {

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -86,6 +87,29 @@ func TestShareOfTwoStreams(t *testing.T) {
 		}
 		if n := len(stderr.text); n < c.wantErr || n > c.wantErr+100 {
 			t.Errorf("%+v: %d bytes of stderr", c, n)
+		}
+	}
+}
+
+// What was dropped is part of what is missing, wherever it was.
+func TestHeadTailWithGaps(t *testing.T) {
+	big := func(r string, n int) []byte { return []byte(strings.Repeat(r, n)) }
+	for name, c := range map[string]struct {
+		fill         func(*headTail)
+		begins, ends string
+		missing      int
+	}{
+		"at the start":     {func(h *headTail) { h.skip(1000); h.add(big("b", 500)) }, "[... ", "b", 1000},
+		"in the middle":    {func(h *headTail) { h.add(big("a", 300)); h.skip(7); h.add(big("b", 300)) }, "a", "b", 7},
+		"after the middle": {func(h *headTail) { h.add(big("a", 300)); h.add(big("x", 4000)); h.skip(7); h.add(big("b", 300)) }, "a", "b", 3357},
+		"twice":            {func(h *headTail) { h.skip(5); h.add(big("x", 10)); h.skip(5); h.add(big("b", 10)) }, "[... ", "b", 20},
+		"at the end":       {func(h *headTail) { h.add(big("a", 300)); h.skip(7) }, "a", "\n", 7},
+	} {
+		h := newHeadTail(2000)
+		c.fill(h)
+		text, truncated := h.text(budget{2000, 4000})
+		if !truncated || !strings.HasPrefix(text, c.begins) || !strings.HasSuffix(text, c.ends) || !strings.Contains(text, fmt.Sprintf("[... %d of %d bytes left out here ...]", c.missing, h.total)) {
+			t.Errorf("%s: %.80q … %q", name, text, text[max(0, len(text)-20):])
 		}
 	}
 }

@@ -2,8 +2,6 @@ package tools
 
 import (
 	"encoding/base64"
-	"fmt"
-	"strings"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -15,7 +13,7 @@ type output struct {
 	stdout, stderr *headTail
 	limit          int // bytes of each
 	encoding       schemas.Encoding
-	timeout        string // the limit that the command has, in words
+	drops          int64 // bytes of both that could not be had
 }
 
 func newOutput(limit int, e schemas.Encoding) *output {
@@ -31,6 +29,17 @@ func (o *output) add(s schemas.Stream, chunk []byte) {
 	} else {
 		o.stdout.add(chunk)
 	}
+}
+
+// addAfter takes a chunk before which bytes were dropped.
+func (o *output) addAfter(s schemas.Stream, dropped int64, chunk []byte) {
+	h := o.stdout
+	if s == schemas.Stderr {
+		h = o.stderr
+	}
+	h.skip(dropped)
+	o.drops += dropped
+	o.add(s, chunk)
 }
 
 // rendered is a stream as a caller gets it.
@@ -67,60 +76,4 @@ func (o *output) stream(h *headTail, chars int) rendered {
 	}
 	s, truncated := h.text(budget{o.limit, chars})
 	return rendered{s, truncated}
-}
-
-// result is the command's end with its output, and the same as text.
-func (o *output) result(x schemas.ExecExit) (schemas.ExecResult, string) {
-	stdout, stderr := o.render()
-	return schemas.ExecResult{
-		Stdout: stdout.text, Stderr: stderr.text,
-		ExitCode: x.ExitCode, Signal: x.Signal, TimedOut: x.TimedOut, OOMKilled: x.OOMKilled,
-		Truncated:       stdout.truncated || stderr.truncated,
-		StdoutTruncated: stdout.truncated, StderrTruncated: stderr.truncated,
-		StdoutBytes: o.stdout.total, StderrBytes: o.stderr.total,
-		DurationMS: x.DurationMS, Encoding: o.encoding,
-	}, o.text(x, stdout, stderr)
-}
-
-// text says how the command ended, and what it wrote.
-func (o *output) text(x schemas.ExecExit, stdout, stderr rendered) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s after %d ms\n", o.ending(x), x.DurationMS)
-	o.section(&b, "stdout", stdout, o.stdout.total)
-	o.section(&b, "stderr", stderr, o.stderr.total)
-	if o.stdout.total+o.stderr.total == 0 {
-		b.WriteString("no output\n")
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-func (o *output) section(b *strings.Builder, name string, r rendered, total int64) {
-	if total == 0 {
-		return
-	}
-	fmt.Fprintf(b, "--- %s", name)
-	if o.encoding == schemas.EncodingBase64 {
-		b.WriteString(", base64")
-	}
-	if r.truncated {
-		fmt.Fprintf(b, ", truncated, %s in all", bytesOf(total))
-	}
-	b.WriteString(" ---\n")
-	b.WriteString(r.text)
-	if !strings.HasSuffix(r.text, "\n") {
-		b.WriteByte('\n')
-	}
-}
-
-func (o *output) ending(x schemas.ExecExit) string {
-	s := fmt.Sprintf("exit code %d", x.ExitCode)
-	switch {
-	case x.TimedOut:
-		s += fmt.Sprintf(": killed because its timeout_seconds (%s) passed,", o.timeout)
-	case x.OOMKilled:
-		s += ": a process was killed for lack of memory,"
-	case x.Signal != nil:
-		s += ": ended by " + *x.Signal
-	}
-	return s
 }

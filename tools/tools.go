@@ -18,6 +18,9 @@ var all = []tool{
 	sandboxDestroy,
 
 	execTool,
+	execPoll,
+	execInput,
+	execKill,
 
 	readFile,
 	writeFile,
@@ -44,6 +47,7 @@ The loop:
 
 Good to know:
 - Each exec is a new shell: working directory and variables do not carry over, files do. Chain with && or pass workdir and env.
+- A command that takes long is not lost: exec hands it over to the background, and exec_poll follows it. Start servers, and programs to talk to, with background: true; exec_input types into them, exec_kill ends them.
 - A sandbox lives {{time .DefaultTimeoutSeconds}} unless timeout_seconds says otherwise, however busy it is; then it is destroyed with its files. sandbox_set_timeout gives it more time, a snapshot keeps its files.
 {{if .AllowNetwork}}- There is no network unless network was true at creation; then packages can be installed into a virtual environment or under /workspace.{{else}}- There is no network, and this server allows none: nothing can be downloaded.{{end}}
 - Commands do not run as root, and cannot become root.
