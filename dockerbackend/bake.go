@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
@@ -61,7 +62,11 @@ func (b *Backend) bake(ctx context.Context, name string, base image.InspectRespo
 	helper := "mcp-sandbox-prepare-" + randomHex(8)
 	defer b.helping(helper)()
 	var undo undo
-	undo.add(func(ctx context.Context) { b.destroyContainer(ctx, helper) })
+	undo.add(func(ctx context.Context) {
+		if err := b.destroyContainer(ctx, helper); err != nil {
+			go b.destroyLater(helper)
+		}
+	})
 	defer func() { undo.run(ctx) }()
 
 	c, h := helperConfig(b.cfg.Instance, base, recipe)
@@ -107,6 +112,21 @@ func helperConfig(instance string, base image.InspectResponse, recipe string) (*
 		StopSignal:  "SIGKILL",
 	}
 	return c, &container.HostConfig{NetworkMode: "none", LogConfig: container.LogConfig{Type: "none"}, Tmpfs: masks}
+}
+
+// destroyLater removes a helper that could not be removed at once: nobody else
+// would look for it soon.
+func (b *Backend) destroyLater(helper string) {
+	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+		select {
+		case <-time.After(pause):
+		case <-b.ctx.Done():
+			return
+		}
+		if b.destroyContainer(b.ctx, helper) == nil {
+			return
+		}
+	}
 }
 
 // helping marks a container as in use for as long as it is prepared, so that

@@ -74,6 +74,9 @@ func (w *world) amissWith(b schemas.Sandbox) (amiss []string) {
 	if got, err := w.read(w.ctx, b.ID); err != nil || !slices.Contains(want.file, got) {
 		amiss = append(amiss, fmt.Sprintf("%s has %.40q, want one of %.40q: %v", b.ID, got, want.file, err))
 	}
+	if want.runs.begun > 0 {
+		amiss = append(amiss, w.amissWithRuns(want)...)
+	}
 	return amiss
 }
 
@@ -95,6 +98,16 @@ func (w *world) anyOnNetwork() bool {
 		}
 	}
 	return false
+}
+
+// amissWithRuns: no command is run twice, and none that was acknowledged not at all.
+func (w *world) amissWithRuns(b *acknowledged) (amiss []string) {
+	result, _, err := w.Exec(w.ctx, alice, b.ID, schemas.ExecRequest{Command: schemas.Command{Shell: "wc -l < runs || echo 0"}})
+	var n int
+	if _, scanErr := fmt.Sscan(result.Stdout, &n); err != nil || scanErr != nil || n < b.runs.done || n > b.runs.begun {
+		amiss = append(amiss, fmt.Sprintf("%d commands were begun and %d acknowledged, and %s were run: %v", b.runs.begun, b.runs.done, result.Stdout, err))
+	}
+	return amiss
 }
 
 // amissInDocker: each sandbox has a container and a volume, the pool is full, and

@@ -1,6 +1,7 @@
 package dockerbackend
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -104,7 +105,7 @@ func (w *world) try(c cell, s *standing) (ok bool) {
 	w.back.docker.patience.Store(&impatient)
 	w.proxy.Inject(rule)
 	lists := w.keepsListing()
-	err := act()
+	err := w.bounded(act)
 	lists()
 	w.wantTyped(c.String(), err)
 	if took := time.Since(prepared); took > callLimit {
@@ -123,12 +124,12 @@ func (w *world) try(c cell, s *standing) (ok bool) {
 // keepsListing lists sandboxes while something goes on: what the server knows by
 // itself it tells at once, whatever Docker does.
 func (w *world) keepsListing() (stop func()) {
-	m, done, ended := w.Manager, make(chan struct{}), make(chan struct{})
+	m, ctx, done, ended := w.Manager, w.ctx, make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		for {
 			began := time.Now()
-			_, err := m.List(w.ctx, alice, schemas.Page{})
+			_, err := m.List(ctx, alice, schemas.Page{})
 			if took := time.Since(began); err != nil && manager.KindOf(err) != manager.KindUnavailable || took > 6*time.Second {
 				w.Errorf("list took %v: %v", took, err)
 			}
@@ -140,6 +141,16 @@ func (w *world) keepsListing() (stop func()) {
 		}
 	}()
 	return func() { close(done); <-ended }
+}
+
+// bounded ends an act by its context, if all else fails.
+func (w *world) bounded(act func() error) error {
+	before := w.ctx
+	ctx, cancel := context.WithTimeout(before, 2*callLimit)
+	defer cancel()
+	w.ctx = ctx
+	defer func() { w.ctx = before }()
+	return act()
 }
 
 // settle gives the background a moment to get into the same trouble.

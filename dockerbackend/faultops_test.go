@@ -26,11 +26,10 @@ type standing struct {
 	image string // has files in /workspace
 }
 
-const inSnapshot = "in the snapshot"
-
 func (w *world) standing() *standing {
 	w.Helper()
-	b := w.make(inSnapshot)
+	w.snapped = "in the snapshot"
+	b := w.make(w.snapped)
 	snap, err := w.snapshot(b.ID)
 	if err != nil {
 		w.Fatalf("snapshot: %v", err)
@@ -63,13 +62,13 @@ var operations = []operation{
 		return func() error {
 			r, err := w.Fork(w.ctx, alice, s.snap, schemas.ForkRequest{})
 			if err == nil {
-				w.note(r.Sandboxes[0], nil, inSnapshot)
+				w.note(r.Sandboxes[0], nil, w.snapped)
 			}
 			return err
 		}
 	}, 0},
 	{"rollback", func(w *world, s *standing) func() error {
-		w.rewrite(s.box)
+		w.rewrite(s.box, "now "+randomHex(4))
 		return w.rollback(s)
 	}, 0},
 	{"destroy", func(w *world, _ *standing) func() error {
@@ -83,7 +82,7 @@ var operations = []operation{
 		}
 	}, 1},
 	{"rollback from the pool", func(w *world, s *standing) func() error {
-		w.rewrite(s.box)
+		w.rewrite(s.box, "now "+randomHex(4))
 		return w.rollback(s)
 	}, 1},
 	{"create after a restart", func(w *world, _ *standing) func() error {
@@ -112,15 +111,7 @@ var operations = []operation{
 	}, 0},
 	{"write on a new stream", func(w *world, s *standing) func() error {
 		w.cutStreams()
-		return func() error {
-			before, text := w.boxes[s.box].file, randomHex(20)
-			w.boxes[s.box].file = append(before[:len(before):len(before)], text)
-			err := w.write(s.box, text)
-			if err == nil {
-				w.boxes[s.box].file = []string{text}
-			}
-			return err
-		}
+		return w.rewriting(s, randomHex(20))
 	}, 0},
 	{"snapshot on a new stream", func(w *world, s *standing) func() error {
 		w.cutStreams()
@@ -175,7 +166,21 @@ func (w *world) rollback(s *standing) func() error {
 	return func() error {
 		_, err := w.Rollback(w.ctx, alice, s.box, schemas.RollbackRequest{SnapshotID: s.snap})
 		if err == nil {
-			w.boxes[s.box].file = []string{inSnapshot}
+			w.boxes[s.box].file, w.boxes[s.box].runs = []string{w.snapped}, runs{}
+		}
+		return err
+	}
+}
+
+// rewriting gives the file f a new text; after an error it has that or the one
+// before.
+func (w *world) rewriting(s *standing, text string) func() error {
+	return func() error {
+		before := w.boxes[s.box].file
+		w.boxes[s.box].file = append(before[:len(before):len(before)], text)
+		err := w.write(s.box, text)
+		if err == nil {
+			w.boxes[s.box].file = []string{text}
 		}
 		return err
 	}
@@ -192,9 +197,8 @@ func (w *world) renewal(s *standing) func() error {
 }
 
 // rewrite gives a sandbox's file a new text.
-func (w *world) rewrite(id schemas.SandboxID) {
+func (w *world) rewrite(id schemas.SandboxID, text string) {
 	w.Helper()
-	text := "now " + randomHex(4)
 	if err := w.write(id, text); err != nil {
 		w.Fatalf("write: %v", err)
 	}

@@ -30,19 +30,26 @@ type world struct {
 
 	boxes map[schemas.SandboxID]*acknowledged
 	snaps map[schemas.SnapshotID]bool
+
+	snapped string // the file f in the standing snapshot
 }
 
 // acknowledged is what must be found of a sandbox.
 type acknowledged struct {
 	schemas.Sandbox
 	file []string // what its file f may hold; "" stands for no file
+	runs
 }
+
+// runs counts commands that leave a line in the file runs.
+type runs struct{ begun, done int }
 
 const alice = manager.DefaultOwner
 
 func newWorld(t *testing.T, pool int) *world {
 	t.Helper()
 	r := newRig(t, func(c *Config) { c.Log = nil })
+	r.ctx = context.WithoutCancel(r.ctx) // acts are bounded one by one
 	w := &world{
 		rig: r, proxy: faultproxy.Start(t, r.docker.DaemonHost()),
 		boxes: map[schemas.SandboxID]*acknowledged{}, snaps: map[schemas.SnapshotID]bool{},
@@ -87,7 +94,7 @@ var impatient = patience{
 
 func (w *world) note(b schemas.Sandbox, err error, file ...string) error {
 	if err == nil {
-		w.boxes[b.ID] = &acknowledged{b, file}
+		w.boxes[b.ID] = &acknowledged{Sandbox: b, file: file}
 	}
 	return err
 }

@@ -171,6 +171,7 @@ func (p *pool) discard(ctx context.Context, s *spare, refs ...Ref) {
 	for _, ref := range refs {
 		if err := p.backend.Remove(ctx, ref); err != nil {
 			p.m.log.Warn("remove spare sandbox", "container", ref.Container, "error", err)
+			p.m.noteFailed(err)
 		}
 	}
 	p.settle(s.inc.Ref.Volume)

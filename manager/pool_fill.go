@@ -152,6 +152,7 @@ func (p *pool) make(spec Spec, image Image) (err error) {
 	p.mu.Unlock()
 	if s.guest, err = p.backend.Create(ctx, s.inc.Ref, spec, image); err != nil {
 		p.settle(name)
+		p.m.noteFailed(err)
 		return err
 	}
 	if err := s.tell(ctx, spareTime, false); err != nil {

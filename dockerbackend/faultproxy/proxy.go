@@ -31,7 +31,7 @@ type Proxy struct {
 	record   bool
 	wires    map[*wire]bool
 	thawed   chan struct{} // closed while bytes pass
-	budget   *int64        // of the streams; nil: without limit
+	budget   *budget       // of the streams; nil: without limit
 }
 
 // Start begins to serve in front of Docker, whose address is as DOCKER_HOST has

@@ -62,23 +62,25 @@ func (p *Proxy) Thaw() {
 }
 
 // CutStreams closes the streams of attached containers.
-func (p *Proxy) CutStreams() { p.CutStreamsAfter(0); p.spare() }
-
-// CutStreamsAfter closes each stream, those opened later too, once so many bytes
-// went over all of them together, and until Lift.
-func (p *Proxy) CutStreamsAfter(bytes int64) {
+func (p *Proxy) CutStreams() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.budget = &bytes
-	if bytes <= 0 {
-		p.cutLocked()
-	}
+	p.cutLocked()
 }
 
-func (p *Proxy) spare() {
+// CutStreamsAfter closes the streams of attached containers, those opened later
+// too, once so many bytes went over all of them together; from then on each stream
+// at its first byte, unless it is to happen only once.
+func (p *Proxy) CutStreamsAfter(bytes int64, once bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.budget = nil
+	p.budget = &budget{bytes, once}
+}
+
+// budget is how many bytes streams may still pass.
+type budget struct {
+	left int64
+	once bool
 }
 
 func (p *Proxy) cutLocked() {
@@ -109,15 +111,21 @@ func (w *wire) flow() <-chan struct{} {
 	return w.p.thawed
 }
 
-// spend counts bytes of a stream.
+// spend counts bytes of a stream, before they are passed on.
 func (w *wire) spend(n int) {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
-	if w.stream && w.p.budget != nil {
-		if *w.p.budget -= int64(n); *w.p.budget < 0 {
-			w.p.cutLocked()
-			w.Conn.Close()
-		}
+	b := w.p.budget
+	if !w.stream || b == nil {
+		return
+	}
+	if b.left -= int64(n); b.left >= 0 {
+		return
+	}
+	w.p.cutLocked()
+	w.Conn.Close()
+	if b.once {
+		w.p.budget = nil
 	}
 }
 
