@@ -21,7 +21,6 @@ func TestFake(t *testing.T) {
 	backendtest.Run(t, backendtest.Options{
 		New:             func(t *testing.T) manager.Backend { return f.Client() },
 		Image:           backendtest.BusyboxImage,
-		NoBackground:    true, // until the fake has them
 		StopContainer:   outside(f.StopContainer),
 		RemoveContainer: outside(f.RemoveContainer),
 		RemoveVolume:    outside(f.RemoveVolume),

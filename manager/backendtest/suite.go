@@ -17,9 +17,6 @@ type Options struct {
 	// Image is a reference that PrepareImage accepts, of an image with busybox.
 	Image string
 
-	// NoBackground leaves out background execs.
-	NoBackground bool
-
 	// StopContainer and RemoveContainer act from outside, as "docker kill" and
 	// "docker rm -f" do. RemoveVolume removes a volume and, if need be, the
 	// container that uses it. A nil one skips the subtests that need it.
@@ -50,9 +47,6 @@ func Run(t *testing.T, o Options) {
 		{"Archive", archiveChecks},
 		{"Deadline", deadlineChecks},
 	} {
-		if o.NoBackground && (topic.name == "Background" || topic.name == "HandOver") {
-			continue
-		}
 		t.Run(topic.name, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t, o)
