@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -37,6 +38,7 @@ func takeDataDir(dir string, log *slog.Logger) (lock *flock.Flock, instance stri
 	if lock, err = d.hold(); err != nil {
 		return nil, "", err
 	}
+	d.clearDrafts()
 	if instance, err = d.settle(home); err == nil {
 		err = d.signHolder()
 	}
@@ -124,6 +126,19 @@ func (d folder) hold() (*flock.Flock, error) {
 		return nil, heldError(d.dir)
 	}
 	return lock, nil
+}
+
+var dataDirDraft = regexp.MustCompile(`^\.(lock\.pid|mcp-sandbox\.id)[0-9]+$`)
+
+// clearDrafts removes what a write of one of the directory's own files has left
+// that a crash cut off. The caller holds the directory.
+func (d folder) clearDrafts() {
+	entries, _ := os.ReadDir(d.dir) // failing is no harm: the next start clears them
+	for _, e := range entries {
+		if dataDirDraft.MatchString(e.Name()) {
+			d.clear(e)
+		}
+	}
 }
 
 // makeWay puts the mode of a file right, and sets aside what cannot be one.

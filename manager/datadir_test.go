@@ -5,6 +5,7 @@ package manager
 import (
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -29,5 +30,31 @@ func TestDataDirOthersMayWriteTo(t *testing.T) {
 	}
 	if _, err := InstanceID(dir, slog.New(slog.DiscardHandler)); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a write has left that was cut off goes with the next start, and nothing
+// else does.
+func TestI7DraftsInDataDir(t *testing.T) {
+	dir := t.TempDir()
+	log := slog.New(slog.DiscardHandler)
+	if _, err := InstanceID(dir, log); err != nil {
+		t.Fatal(err)
+	}
+	stays := map[string]bool{".lock.pid1": false, ".mcp-sandbox.id99": false, ".lock.pid": true, "lock.pid1": true, ".nfs1": true}
+	for name := range stays {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock, _, err := takeDataDir(dir, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	for name, want := range stays {
+		if _, err := os.Lstat(filepath.Join(dir, name)); (err == nil) != want {
+			t.Errorf("%s stays: %t, %v", name, want, err)
+		}
 	}
 }

@@ -11,8 +11,9 @@ const (
 	// resyncInterval is how often all is compared with the backend without
 	// any sign that it must be.
 	resyncInterval = 5 * time.Minute
-	// afterTrouble is when that happens after a round that trouble led to: the
-	// backend may still be doing what nobody waits for any more.
+	// afterTrouble is when that happens first after a start, or a round that
+	// trouble led to: the backend may still be doing what nobody waits for any
+	// more. Then it happens less and less often.
 	afterTrouble = 10 * time.Second
 	// reconcileTime bounds one round.
 	reconcileTime = 2 * time.Minute
@@ -24,21 +25,20 @@ const (
 // reconcileLoop compares records with the backend at the start, when the
 // backend turned out to be away and answers again, and now and then.
 func (m *Manager) reconcileLoop() {
-	woken := false
+	pause := afterTrouble // a server may have died, and the backend still be at what it asked for
 	for {
 		troubled, ok := m.reconcileUntilDone()
 		if !ok {
 			return
 		}
-		pause := resyncInterval
-		if troubled || woken {
+		if troubled {
 			pause = afterTrouble
 		}
 		select {
 		case <-m.wake:
-			woken = true
+			pause = afterTrouble
 		case <-time.After(pause):
-			woken = false
+			pause = min(4*pause, resyncInterval)
 		case <-m.ctx.Done():
 			return
 		}

@@ -319,3 +319,18 @@ func TestReconcileAfterTrouble(t *testing.T) {
 		}
 	})
 }
+
+// The backend goes on with what a server has asked for that was killed.
+func TestReconcileAfterDeath(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t)
+		for range 2 {
+			time.Sleep(time.Second)
+			s.fake.PlantContainer("late", true)
+			s.fake.PlantVolume("late", true)
+			time.Sleep(45 * time.Second)
+			synctest.Wait()
+			s.wantNothingLeft()
+		}
+	})
+}

@@ -39,28 +39,37 @@ func Listen(dataDir string) (net.Listener, error) {
 	return nil, errors.Join(all...)
 }
 
+// listenUnder notes where the socket will be before it makes anything there, so
+// that the next server finds what this one leaves when it is killed.
 func listenUnder(under, dataDir string) (net.Listener, error) {
-	path, err := elsewhere(under)
-	if err != nil {
+	path := elsewhere(under)
+	if err := checkLength(path); err != nil {
 		return nil, err
 	}
-	l, err := listenAt(path)
-	if err != nil {
-		_ = os.Remove(filepath.Dir(path))
-		return nil, err
-	}
-	stray := &strayListener{l, sync.OnceValue(func() error { return errors.Join(l.Close(), sweep(dataDir)) })}
 	if err := writeNote(dataDir, path); err != nil {
-		stray.Close()
-		_ = os.Remove(filepath.Dir(path))
 		return nil, err
 	}
-	return stray, nil
+	var l net.Listener
+	err := os.Mkdir(filepath.Dir(path), 0o700)
+	if err == nil {
+		l, err = listenAt(path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, sweep(dataDir))
+	}
+	return &strayListener{l, sync.OnceValue(func() error { return errors.Join(l.Close(), sweep(dataDir)) })}, nil
+}
+
+func checkLength(path string) error {
+	if len(path) > maxPath {
+		return fmt.Errorf("listen on local socket: the path %s has more than %d bytes", path, maxPath)
+	}
+	return nil
 }
 
 func listenAt(path string) (net.Listener, error) {
-	if len(path) > maxPath {
-		return nil, fmt.Errorf("listen on local socket: the path %s has more than %d bytes", path, maxPath)
+	if err := checkLength(path); err != nil {
+		return nil, err
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil {

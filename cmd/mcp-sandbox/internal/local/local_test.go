@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -184,6 +185,26 @@ func TestLeftovers(t *testing.T) {
 				t.Errorf("%v is left", left)
 			}
 		})
+	}
+}
+
+// A server may be killed as it makes its socket.
+func TestCutOff(t *testing.T) {
+	dir, private := longDir(t), filepath.Join(t.TempDir(), strayPrefix+"x")
+	err := errors.Join(
+		makeHome(dir), writeNote(dir, filepath.Join(private, socketName)), os.Mkdir(private, 0o700),
+		os.WriteFile(filepath.Join(home(dir), noteName+draftSuffix), nil, 0o600),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, dir)
+	get(t, dir, "/")
+	if _, err := os.Lstat(private); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory of the socket that was is left: %v", err)
+	}
+	if left, err := os.ReadDir(home(dir)); err != nil || len(left) != 1 {
+		t.Errorf("%v is left, %v", left, err)
 	}
 }
 

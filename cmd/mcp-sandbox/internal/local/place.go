@@ -1,6 +1,7 @@
 package local
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +17,8 @@ const (
 
 	socketName = "sock"
 	// noteName is a file beside which the socket would be; it has its path.
-	noteName = "elsewhere"
+	noteName    = "elsewhere"
+	draftSuffix = ".new" // of a note that is being written
 	// strayPrefix begins the name of a directory for a socket that is elsewhere.
 	strayPrefix = "mcp-sandbox-"
 )
@@ -87,7 +89,7 @@ func sweep(dataDir string) error {
 		_ = os.Remove(path)
 		_ = os.Remove(filepath.Dir(path))
 	}
-	for _, name := range []string{noteName, socketName} {
+	for _, name := range []string{noteName + draftSuffix, noteName, socketName} {
 		if err := os.Remove(filepath.Join(home(dataDir), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove old local socket: %w", err)
 		}
@@ -95,24 +97,20 @@ func sweep(dataDir string) error {
 	return nil
 }
 
-// elsewhere makes a private directory for a socket under a directory that others
-// may use too. Its name cannot be known before.
-func elsewhere(under string) (path string, err error) {
-	dir, err := os.MkdirTemp(under, strayPrefix+"*")
-	if err != nil {
-		return "", fmt.Errorf("make directory for local socket: %w", err)
-	}
-	return filepath.Join(dir, socketName), nil
+// elsewhere names a socket in a directory of its own under one that others may
+// use too. Nobody can know the name before.
+func elsewhere(under string) string {
+	return filepath.Join(under, strayPrefix+rand.Text()[:16], socketName)
 }
 
 // writeNote says in the data directory where the socket is.
 func writeNote(dataDir, path string) error {
 	file := filepath.Join(home(dataDir), noteName)
-	_ = os.Remove(file + ".new") // of a server that was killed, or a link
-	if err := os.WriteFile(file+".new", []byte(path), 0o600); err != nil {
+	_ = os.Remove(file + draftSuffix) // of a server that was killed, or a link
+	if err := os.WriteFile(file+draftSuffix, []byte(path), 0o600); err != nil {
 		return fmt.Errorf("note where local socket is: %w", err)
 	}
-	if err := os.Rename(file+".new", file); err != nil {
+	if err := os.Rename(file+draftSuffix, file); err != nil {
 		return fmt.Errorf("note where local socket is: %w", err)
 	}
 	return nil
