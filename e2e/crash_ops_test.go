@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +24,7 @@ type crashOp struct {
 // some when they do not, and starts on what a crash has left.
 func crashOps() []crashOp {
 	return []crashOp{
-		{name: "create", prepare: func(m *model) func() {
+		{name: "create", later: moments("docker.volume_made:1", "docker.attached:1"), prepare: func(m *model) func() {
 			m.fewer(3)
 			return func() { m.create(args{}) }
 		}},
@@ -58,16 +59,16 @@ func crashOps() []crashOp {
 			mustDocker(m.s.t, "kill", m.s.containerOf(string(b.ID)))
 			return func() { m.exec(b, m.newName(), "x") }
 		}},
-		{name: "exec without a container", prepare: func(m *model) func() {
+		{name: "exec without a container", later: moments("docker.remaking:1"), prepare: func(m *model) func() {
 			b, _ := m.baseline()
 			mustDocker(m.s.t, "rm", "-f", m.s.containerOf(string(b.ID)))
 			return func() { m.exec(b, m.newName(), "x") }
 		}},
-		{name: "write", prepare: func(m *model) func() {
+		{name: "write", later: moments("write.begun:1"), prepare: func(m *model) func() {
 			b, _ := m.baseline()
 			return func() { m.write(b, "f", strings.Repeat(m.newName(), 200_000)) }
 		}},
-		{name: "snapshot", prepare: func(m *model) func() {
+		{name: "snapshot", later: moments("snapshot.begun:1"), prepare: func(m *model) func() {
 			b, _ := m.baseline()
 			return func() { m.snapshot(b) }
 		}},
@@ -88,7 +89,7 @@ func crashOps() []crashOp {
 			b, snap := m.broken()
 			return func() { m.rollback(b, snap) }
 		}},
-		{name: "fork", prepare: func(m *model) func() {
+		{name: "fork", later: moments("snapshot.unpacking:1"), prepare: func(m *model) func() {
 			m.fewer(3)
 			_, snap := m.baseline()
 			return func() { m.fork(snap, 2) }
@@ -102,7 +103,7 @@ func crashOps() []crashOp {
 			b, _ := m.baseline()
 			return func() { m.forkSandbox(b) }
 		}},
-		{name: "destroy", prepare: func(m *model) func() {
+		{name: "destroy", later: moments("destroy.emptied:1"), prepare: func(m *model) func() {
 			b, _ := m.baseline()
 			return func() { m.destroy(b) }
 		}},
@@ -142,6 +143,17 @@ func crashOps() []crashOp {
 			return func() {}
 		}},
 	}
+}
+
+// moments are some that come a little after points, in the middle of what is done
+// then.
+func moments(points ...string) (all []string) {
+	for _, point := range points {
+		for i := range count(2, 8) {
+			all = append(all, fmt.Sprintf("%s+%dms", point, 1<<(8*i/count(2, 8)+1)))
+		}
+	}
+	return all
 }
 
 // startAfter is the start of a server on what an operation has left that was
