@@ -21,12 +21,24 @@ const (
 func (m *Manager) tellDeadline(ctx context.Context, s *sandbox, guest Guest) error {
 	ctx, cancel := context.WithTimeout(ctx, deadlineTime)
 	defer cancel()
-	s.telling.Lock()
-	defer s.telling.Unlock()
-	if err := guest.SetDeadline(ctx, s.record().remaining(m.now())); err != nil {
+	if err := s.telling.lock(ctx); err != nil {
+		s.untold.Store(true)
+		return fmt.Errorf("wait to set the deadline of guest: %w", err)
+	}
+	defer s.telling.unlock()
+	err := guest.SetDeadline(ctx, s.record().remaining(m.now()))
+	s.untold.Store(err != nil)
+	if err != nil {
 		return fmt.Errorf("set deadline of guest: %w", err)
 	}
 	return nil
+}
+
+// tendDeadline tells a guest again that did not take what it was told last.
+func (m *Manager) tendDeadline(s *sandbox) {
+	if s.untold.Load() {
+		m.tellNewDeadline(m.ctx, s)
+	}
 }
 
 func (r record) remaining(now Instant) time.Duration {

@@ -18,6 +18,10 @@ func (m *Manager) Destroy(ctx context.Context, o Owner, id schemas.SandboxID) (e
 	if err != nil {
 		return err
 	}
+	if err := m.enlist(); err != nil {
+		return err
+	}
+	defer m.tasks.Done()
 	if !m.condemn(s, ReasonDestroyed, func(r record) bool { return r.live(m.now()) }) {
 		return notFound(id)
 	}
@@ -56,10 +60,10 @@ func (m *Manager) finish(ctx context.Context, s *sandbox) error {
 	ctx, cancel := m.outlive(ctx)
 	defer cancel()
 	m.turnOut(ctx, s)
-	if err := s.lockForge(ctx); err != nil {
+	if err := s.forge.lock(ctx); err != nil {
 		return fmt.Errorf("wait for what is being made: %w", err)
 	}
-	defer s.unlockForge()
+	defer s.forge.unlock()
 	if !m.knows(s) {
 		return nil // somebody else was faster
 	}
@@ -81,7 +85,7 @@ func (m *Manager) finish(ctx context.Context, s *sandbox) error {
 func (m *Manager) turnOut(ctx context.Context, s *sandbox) {
 	ctx, cancel := context.WithTimeout(ctx, turnOutTime)
 	defer cancel()
-	inside, _ := s.gate.close(notFound(s.id), gone(s.record().Reason), true, nil)
+	inside := s.gate.close(notFound(s.id), gone(s.record().Reason))
 	if err := awaitLeft(ctx, inside); err != nil {
 		m.log.Warn("calls do not leave a sandbox that is being destroyed", "sandbox", s.id)
 	}
@@ -105,14 +109,3 @@ func (m *Manager) erase(s *sandbox) error {
 func (m *Manager) finishLater(s *sandbox) {
 	m.spawn(func() { _ = m.finish(context.Background(), s) }) // logs by itself
 }
-
-func (s *sandbox) lockForge(ctx context.Context) error {
-	select {
-	case s.forge <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (s *sandbox) unlockForge() { <-s.forge }

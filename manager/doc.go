@@ -17,7 +17,7 @@
 //
 // Sandboxes in memory: sandbox.go (state and its changes), registry.go (from ID
 // to sandbox, owners apart), reserve.go (the limit), gate.go (who may be inside
-// when), link.go (the shared connection to the guest), visit.go (one call
+// when), lock.go, link.go (the shared connection to the guest), visit.go (one call
 // inside: gate, guest, leave), explain.go (what a call is told when things go
 // wrong), refusals.go (the manager's own errors).
 //

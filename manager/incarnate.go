@@ -53,10 +53,10 @@ func (m *Manager) incarnate(ctx context.Context, s *sandbox, inc incarnation, sp
 // create takes a spare from the pool or, when there is none that fits, calls the
 // backend's Create in turn with others.
 func (m *Manager) create(ctx context.Context, s *sandbox, inc incarnation, spec Spec) (incarnation, Guest, error) {
-	if err := s.lockForge(ctx); err != nil {
+	if err := s.forge.lock(ctx); err != nil {
 		return inc, nil, err
 	}
-	defer s.unlockForge()
+	defer s.forge.unlock()
 	if spare, guest, ok := m.pool.claim(ctx, inc.Ref.Container, spec, inc.Image); ok {
 		m.rename(s, inc.Ref, spare.Ref)
 		m.pool.settle(spare.Ref.Volume)
@@ -101,11 +101,15 @@ func (m *Manager) attach(s *sandbox, inc incarnation, guest Guest) *link {
 // dropStale removes incarnations that were replaced or given up. What fails
 // stays in the record, and the reaper tries again.
 func (m *Manager) dropStale(ctx context.Context, s *sandbox) error {
-	if err := s.lockForge(ctx); err != nil {
+	if err := s.forge.lock(ctx); err != nil {
 		return err
 	}
-	defer s.unlockForge()
-	for _, ref := range s.record().Stale {
+	defer s.forge.unlock()
+	r := s.record()
+	if r.State == stateDestroying {
+		return nil // finish removes all there is
+	}
+	for _, ref := range r.Stale {
 		if err := m.backend.Remove(ctx, ref); err != nil {
 			m.noteBackend(err)
 			return fmt.Errorf("remove old incarnation: %w", err)

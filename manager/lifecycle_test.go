@@ -162,6 +162,37 @@ func TestSetTimeout(t *testing.T) {
 	})
 }
 
+// A guest that does not answer holds up renewals for a while, however many, and
+// is told later: it would else end at its old deadline, and all that runs in it.
+func TestRenewalsOfASilentGuest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t)
+		id := s.create(withTTL(20)).ID
+		slept := make(chan error, 1)
+		go func() {
+			_, err := s.sh(id, "sleep 50")
+			slept <- err
+		}()
+		s.fake.Inject(backendtest.OpSetDeadline, backendtest.Fault{Times: 1, Wait: make(chan struct{})})
+		var wg sync.WaitGroup
+		began := time.Now()
+		for range 3 {
+			wg.Go(func() {
+				if err := s.renew(id, 100); err != nil {
+					t.Errorf("renew: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("renewing took %v", took)
+		}
+		if err := <-slept; err != nil {
+			t.Errorf("the command ended with %v", err)
+		}
+	})
+}
+
 // I1: a renewal at the moment of expiry is done or refused, never half.
 func TestI1RenewRacesExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -46,6 +46,7 @@ func (m *Manager) tend(s *sandbox) {
 		m.keepTime(s)
 		m.look(m.ctx, s)
 		m.dropFrozen(m.ctx, s)
+		m.tendDeadline(s)
 		m.tendRollback(s)
 		m.tendStale(s)
 	}

@@ -503,3 +503,33 @@ func TestParallelRollbacks(t *testing.T) {
 	s.mustSh(b.ID, "true")
 	s.wantSandboxes(1)
 }
+
+// A rollback that is destroyed in its last moment, with its old incarnation still
+// to be removed, does not bring the erased record back. Which of the two removes
+// first is up to the scheduler.
+func TestErasedRecordStaysErased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t)
+		for range 20 {
+			b := s.create()
+			snap := s.snap(b.ID)
+			s.fake.Inject(backendtest.OpSetDeadline, backendtest.Fault{Times: 1}) // of the incarnation that is made
+			s.fake.Inject(backendtest.OpSetDeadline, backendtest.Fault{Times: 1, Hold: make(chan struct{})})
+			done := make(chan error, 1)
+			go func() {
+				_, err := s.rollback(b.ID, snap.ID)
+				done <- err
+			}()
+			synctest.Wait()
+			if err := s.Destroy(t.Context(), owner, b.ID); err != nil {
+				t.Error(err)
+			}
+			wantKind(t, <-done, manager.KindGone)
+			synctest.Wait()
+			s.wantNothingLeft()
+			if left := s.records(); len(left) > 0 {
+				t.Fatalf("records: %v", left)
+			}
+		}
+	})
+}

@@ -13,12 +13,14 @@ type sandbox struct {
 	id   schemas.SandboxID
 	gate gate
 
-	// forge is held, by a value in it, while something of this sandbox is made
+	// forge is held while something of this sandbox is made
 	// or removed in the backend, so that the two never meet.
-	forge chan struct{}
+	forge lock
 
-	// telling orders what the guest is told of the record.
-	telling sync.Mutex
+	// telling is held while the guest is told of the record, so that what it is
+	// told last is the latest.
+	telling lock
+	untold  atomic.Bool // a guest did not take what it was told last
 
 	// changing orders changes of the record, each of which is a write to disk.
 	// It is taken before mu, and mu is never held across I/O.
@@ -36,7 +38,7 @@ type sandbox struct {
 }
 
 func newSandbox(r record) *sandbox {
-	s := &sandbox{id: r.ID, forge: make(chan struct{}, 1), status: schemas.StatusStopped}
+	s := &sandbox{id: r.ID, forge: newLock(), telling: newLock(), status: schemas.StatusStopped}
 	s.rec = r
 	s.link = newLink(r.Current, r.Spec)
 	return s
@@ -71,13 +73,18 @@ func (s *sandbox) view() schemas.Sandbox {
 // change edits the record, writes it, and only then makes it true in memory.
 // edit sees the latest state and refuses by an error: that is how exactly one
 // of two racing operations wins. It must replace, not write through, what the
-// record points at.
+// record points at. What is to be destroyed is changed no more: by now its
+// record may be erased, and writing it would bring that back.
 func (m *Manager) change(s *sandbox, edit func(*record) error) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	r := s.record()
+	condemned := r.State == stateDestroying
 	if err := edit(&r); err != nil {
 		return err
+	}
+	if condemned {
+		return gone(r.Reason)
 	}
 	if err := m.store.save(r); err != nil {
 		return err

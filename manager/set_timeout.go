@@ -21,6 +21,10 @@ func (m *Manager) SetTimeout(ctx context.Context, o Owner, id schemas.SandboxID,
 	if err != nil {
 		return schemas.Sandbox{}, err
 	}
+	if err := m.enlist(); err != nil {
+		return schemas.Sandbox{}, err
+	}
+	defer m.tasks.Done()
 	err = m.change(s, func(r *record) error {
 		now := m.now()
 		if !r.live(now) {
@@ -39,14 +43,14 @@ func (m *Manager) SetTimeout(ctx context.Context, o Owner, id schemas.SandboxID,
 }
 
 // tellNewDeadline lets the guest of a running container know. Failing is no
-// harm to the caller: whoever opens the guest next tells it, and a container
-// that stops by its old deadline is started again by its next use.
+// harm to the caller: the sweep tries again, and whoever opens the guest next
+// tells it, too.
 func (m *Manager) tellNewDeadline(ctx context.Context, s *sandbox) {
 	m.refresh(ctx, s)
 	if s.view().Status != schemas.StatusRunning {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, deadlineTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deadlineTime)
 	defer cancel()
 	guest, err := m.connect(ctx, s)
 	if err == nil {
