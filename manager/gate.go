@@ -7,17 +7,17 @@ import (
 
 // gate is the door of one sandbox. Calls enter and leave freely, any number at
 // once. One operation at a time may hold the claim (create, snapshot,
-// rollback); calls still pass meanwhile. Rollback closes the gate for the
-// moment of the switch and reopens it; destroy closes it for good. Closing
-// cancels what is inside with a cause, and then one waits for it to leave.
+// rollback); calls still pass meanwhile. Rollback shuts the gate for the moment
+// of the switch, and calls wait in front of it; destroy closes it for good.
+// Either cancels what is inside with a cause, and then one waits for it to leave.
 //
 // The zero gate is open.
 type gate struct {
 	mu     sync.Mutex
 	inside map[*pass]bool
 	holder *pass
-	refuse *Error // for who wants to enter; nil while open
-	final  bool   // never opens again
+	shut   chan struct{} // while shut for a moment: closed when that is over
+	refuse *Error        // once closed for good: what is told to who wants to enter
 }
 
 // pass is one call inside a gate. Its ctx ends when the caller's does, and with
@@ -31,11 +31,29 @@ type pass struct {
 	once   sync.Once
 }
 
-// enter lets a call in.
+// enter lets a call in, after the moment for which the gate may be shut.
 func (g *gate) enter(ctx context.Context) (*pass, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	for g.shut != nil {
+		if err := g.awaitOpenLocked(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return g.enterLocked(ctx, "")
+}
+
+// awaitOpenLocked lets go of the lock while it waits.
+func (g *gate) awaitOpenLocked(ctx context.Context) error {
+	shut := g.shut
+	g.mu.Unlock()
+	defer g.mu.Lock()
+	select {
+	case <-shut:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // claim lets an operation in that keeps others of its kind out. op completes
@@ -80,32 +98,51 @@ func (p *pass) leave() {
 	})
 }
 
-// close refuses new calls with one error and ends those inside, but not except,
-// with another. It returns the passes to wait for, and false when the gate was
-// closed for good before: then who called has lost to a destroy.
-func (g *gate) close(refuse, cause *Error, final bool, except *pass) (inside []*pass, ok bool) {
+// shutFor shuts the gate for its holder, until that reopens it, and ends the
+// calls inside. It returns the passes to wait for, and false when the gate is
+// closed for good: then who called has lost to a destroy.
+func (g *gate) shutFor(holder *pass, cause *Error) (inside []*pass, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.final && !final {
+	if g.refuse != nil {
 		return nil, false
 	}
-	g.refuse, g.final = refuse, final
+	g.shut = make(chan struct{})
+	return g.cancelLocked(cause, holder), true
+}
+
+// reopen ends shutFor, unless close has.
+func (g *gate) reopen() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unshutLocked()
+}
+
+func (g *gate) unshutLocked() {
+	if g.shut != nil {
+		close(g.shut)
+		g.shut = nil
+	}
+}
+
+// close refuses new calls with one error, for good, and ends those inside with
+// another. It returns the passes to wait for.
+func (g *gate) close(refuse, cause *Error) (inside []*pass) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refuse = refuse
+	g.unshutLocked()
+	return g.cancelLocked(cause, nil)
+}
+
+func (g *gate) cancelLocked(cause *Error, except *pass) (inside []*pass) {
 	for p := range g.inside {
 		if p != except {
 			p.cancel(cause)
 			inside = append(inside, p)
 		}
 	}
-	return inside, true
-}
-
-// reopen lets calls in again, unless the gate was closed for good.
-func (g *gate) reopen() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.final {
-		g.refuse = nil
-	}
+	return inside
 }
 
 // awaitLeft waits until all passes have left or ctx ends.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 )
 
 func mustEnter(t *testing.T, g *gate) *pass {
@@ -34,29 +35,32 @@ func TestGateClaim(t *testing.T) {
 	b.leave()
 }
 
-func TestGateCloseAndReopen(t *testing.T) {
+func TestGateShutAndReopen(t *testing.T) {
 	var g gate
 	rollback, err := g.claim(t.Context(), "rollback")
 	if err != nil {
 		t.Fatal(err)
 	}
 	call := mustEnter(t, &g)
-	inside, ok := g.close(busy("rollback"), gone(ReasonRolledBack), false, rollback)
+	inside, ok := g.shutFor(rollback, gone(ReasonRolledBack))
 	if !ok || len(inside) != 1 || inside[0] != call {
-		t.Fatalf("close gave %v, %v", inside, ok)
+		t.Fatalf("shutFor gave %v, %v", inside, ok)
 	}
 	var why *Error
 	if !errors.As(context.Cause(call.ctx), &why) || why.Reason != ReasonRolledBack {
 		t.Errorf("call ended with %v", context.Cause(call.ctx))
 	}
 	if rollback.ctx.Err() != nil {
-		t.Error("the closer was cancelled too")
+		t.Error("the holder was cancelled too")
 	}
-	if _, err := g.enter(t.Context()); KindOf(err) != KindConflict {
-		t.Errorf("enter while closed: %v", err)
+	if _, err := g.claim(t.Context(), "snapshot"); KindOf(err) != KindConflict {
+		t.Errorf("claim while shut: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+	if _, err := g.enter(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("enter while shut, and give up: %v", err)
+	}
 	if awaitLeft(ctx, inside) == nil {
 		t.Error("waited for nothing")
 	}
@@ -64,8 +68,33 @@ func TestGateCloseAndReopen(t *testing.T) {
 	if err := awaitLeft(t.Context(), inside); err != nil {
 		t.Error(err)
 	}
+	entered := make(chan *pass)
+	go func() { entered <- mustEnter(t, &g) }()
 	g.reopen()
+	(<-entered).leave()
 	mustEnter(t, &g).leave()
+}
+
+// Who waits in front of a gate that is shut is told when it closes for good.
+func TestGateClosesOnWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate
+		rollback, err := g.claim(t.Context(), "rollback")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.shutFor(rollback, gone(ReasonRolledBack))
+		waiting := make(chan error)
+		go func() {
+			_, err := g.enter(t.Context())
+			waiting <- err
+		}()
+		synctest.Wait()
+		g.close(notFound("x"), gone(ReasonDestroyed))
+		if err := <-waiting; KindOf(err) != KindNotFound {
+			t.Errorf("who waited: %v", err)
+		}
+	})
 }
 
 // A destroy wins over a rollback, before and after the rollback's close.
@@ -75,14 +104,14 @@ func TestGateFinal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if inside, _ := g.close(notFound("x"), gone(ReasonDestroyed), true, nil); len(inside) != 1 {
+	if inside := g.close(notFound("x"), gone(ReasonDestroyed)); len(inside) != 1 {
 		t.Errorf("%d inside", len(inside))
 	}
 	if rollback.ctx.Err() == nil {
 		t.Error("the rollback goes on")
 	}
-	if _, ok := g.close(busy("rollback"), gone(ReasonRolledBack), false, rollback); ok {
-		t.Error("the rollback could close the gate")
+	if _, ok := g.shutFor(rollback, gone(ReasonRolledBack)); ok {
+		t.Error("the rollback could shut the gate")
 	}
 	g.reopen()
 	if _, err := g.enter(t.Context()); KindOf(err) != KindNotFound {

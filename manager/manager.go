@@ -159,8 +159,7 @@ func (m *Manager) drain(ctx context.Context) {
 	all := m.all()
 	var inside []*pass
 	for _, s := range all {
-		passes, _ := s.gate.close(closing(), closing(), true, nil)
-		inside = append(inside, passes...)
+		inside = append(inside, s.gate.close(closing(), closing())...)
 	}
 	if err := awaitLeft(ctx, inside); err != nil {
 		m.log.Warn("closed with calls still inside sandboxes", "calls", len(inside))

@@ -111,7 +111,7 @@ func (m *Manager) recordSwitch(v *visit, next incarnation, snap schemas.Snapshot
 // moveIn turns out who is in the old incarnation and opens the new one. New
 // calls wait outside only for that moment.
 func (m *Manager) moveIn(v *visit, next incarnation, guest Guest) error {
-	inside, ok := v.s.gate.close(busy("rollback"), gone(ReasonRolledBack), false, v.pass)
+	inside, ok := v.s.gate.shutFor(v.pass, gone(ReasonRolledBack))
 	if !ok { // a destroy came first, and removes both incarnations
 		guest.Close()
 		return gone(v.s.record().Reason)
