@@ -12,6 +12,10 @@ import (
 // well, and one that is about to open it is told that it is not found.
 func (m *Manager) DeleteSnapshot(_ context.Context, o Owner, id schemas.SnapshotID) (err error) {
 	defer m.observe("snapshot_delete", time.Now(), &err)
+	if err := m.enlist(); err != nil {
+		return err
+	}
+	defer m.tasks.Done()
 	r, err := m.snaps.find(o, id)
 	if err != nil {
 		return err

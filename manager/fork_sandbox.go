@@ -16,6 +16,10 @@ func (m *Manager) ForkSandbox(ctx context.Context, o Owner, id schemas.SandboxID
 	if err := m.checkForkSandbox(ctx, o, id, req); err != nil {
 		return schemas.ForkResult{}, err
 	}
+	if err := m.enlist(); err != nil {
+		return schemas.ForkResult{}, err
+	}
+	defer m.tasks.Done()
 	snap, err := m.snapshot(ctx, o, id, schemas.SnapshotRequest{})
 	if err != nil {
 		return schemas.ForkResult{}, err

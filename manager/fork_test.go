@@ -404,3 +404,32 @@ func TestG17ForkFromASwappedFile(t *testing.T) {
 	wantKind(t, err, manager.KindConflict)
 	s.wantSandboxes(1)
 }
+
+// Close waits for a fork that is between its snapshot and its sandbox: what it
+// undoes is undone before the next server looks.
+func TestForkSandboxIsUndoneBeforeCloseIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t)
+		b := s.create()
+		hold := make(chan struct{})
+		s.fake.Inject(backendtest.OpHasImage, backendtest.Fault{Times: 1}) // before the snapshot
+		s.fake.Inject(backendtest.OpHasImage, backendtest.Fault{Times: 1, Hold: hold})
+		forked := make(chan error, 1)
+		go func() {
+			_, err := s.ForkSandbox(t.Context(), owner, b.ID, schemas.ForkRequest{})
+			forked <- err
+		}()
+		synctest.Wait()
+		if left := s.snapFiles(); len(left) != 2 {
+			t.Fatalf("the snapshot is not made yet: %v", left)
+		}
+		time.AfterFunc(time.Second, func() { close(hold) })
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if left := s.snapFiles(); len(left) > 0 {
+			t.Errorf("the next server finds %v", left)
+		}
+		wantKind(t, <-forked, manager.KindUnavailable)
+	})
+}

@@ -18,7 +18,8 @@ func (m *Manager) spawn(f func()) bool {
 }
 
 // enlist makes the caller's own goroutine one that Close waits for, until it
-// calls m.tasks.Done.
+// calls m.tasks.Done. Whoever writes into the data directory, and is not inside
+// a sandbox, must: after Close the next server has it.
 func (m *Manager) enlist() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
