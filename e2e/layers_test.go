@@ -19,6 +19,7 @@ var layers = map[string][]string{
 	"guest/protocol":           {},
 	"guest/client":             {"guest/protocol"},
 	"manager":                  {"schemas"},
+	"manager/races":            {"schemas"},
 	"manager/backendtest":      {"manager", "schemas"},
 	"dockerbackend":            {"manager", "schemas", "guest", "guest/client", "guest/protocol"},
 	"dockerbackend/faultproxy": {},

@@ -23,6 +23,7 @@ type Fake struct {
 	down       bool
 	calls      map[Op]int
 	faults     map[Op][]*Fault
+	delay      func() time.Duration // see Slow; may be nil
 }
 
 var _ manager.Backend = (*Fake)(nil)

@@ -52,6 +52,7 @@ type Fault struct {
 	Before error           // fails without taking effect
 	Hold   <-chan struct{} // after it took effect, until closed
 	After  error           // fails though it took effect: its answer is lost
+	Linger time.Duration   // after it took effect
 }
 
 // Inject adds a fault to a method; the oldest that still has calls left counts.
@@ -62,6 +63,14 @@ func (f *Fake) Inject(op Op, fault Fault) {
 		fault.Times = -1
 	}
 	f.faults[op] = append(f.faults[op], &fault)
+}
+
+// Slow makes every call that has no fault take time, before it takes effect and
+// again after. A nil delay ends that. It is called from many goroutines.
+func (f *Fake) Slow(delay func() time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.delay = delay
 }
 
 // Heal removes the faults of a method.
@@ -124,10 +133,17 @@ func (f *Fake) enter(op Op) Fault {
 	f.calls[op]++
 	i := slices.IndexFunc(f.faults[op], func(x *Fault) bool { return x.Times != 0 })
 	if i < 0 {
-		return Fault{}
+		return f.slowLocked()
 	}
 	f.faults[op][i].Times--
 	return *f.faults[op][i]
+}
+
+func (f *Fake) slowLocked() Fault {
+	if f.delay == nil {
+		return Fault{}
+	}
+	return Fault{Delay: f.delay(), Linger: f.delay()}
 }
 
 func (x Fault) before(ctx context.Context) error {
@@ -144,6 +160,9 @@ func (x Fault) before(ctx context.Context) error {
 }
 
 func (x Fault) after(ctx context.Context) error {
+	if err := sleep(ctx, x.Linger); err != nil {
+		return err
+	}
 	if err := wait(ctx, x.Hold); err != nil {
 		return err
 	}
