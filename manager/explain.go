@@ -36,6 +36,9 @@ func (v *visit) turnedOut() error {
 func (m *Manager) explain(err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
+		if m.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return closing() // that of an opening, which belongs to no caller
+		}
 		if !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}

@@ -108,3 +108,27 @@ func TestClose(t *testing.T) {
 		s.mustSh(id, "true")
 	})
 }
+
+// Who waits for a sandbox to start when the server ends is told just that.
+func TestCloseDuringOpenings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t)
+		s.fake.Inject(backendtest.OpOpen, backendtest.Fault{Wait: make(chan struct{})})
+		execs := make(chan error, 20)
+		for range cap(execs) {
+			id := s.create().ID
+			s.fake.StopContainer(containerOf(id))
+			go func() {
+				_, err := s.sh(id, "true")
+				execs <- err
+			}()
+		}
+		synctest.Wait()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for range cap(execs) {
+			wantKind(t, <-execs, manager.KindUnavailable)
+		}
+	})
+}

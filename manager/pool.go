@@ -36,7 +36,7 @@ type spare struct {
 
 	// telling orders what its guest is told; a spare that is out is told nothing
 	// more by the pool.
-	telling sync.Mutex
+	telling lock
 	out     bool
 	told    time.Time // of its deadline
 }
@@ -133,8 +133,10 @@ func (p *pool) removeLocked(i int) {
 func (s *spare) tell(ctx context.Context, remaining time.Duration, out bool) error {
 	ctx, cancel := context.WithTimeout(ctx, spareCheck)
 	defer cancel()
-	s.telling.Lock()
-	defer s.telling.Unlock()
+	if err := s.telling.lock(ctx); err != nil {
+		return err
+	}
+	defer s.telling.unlock()
 	if s.out {
 		return nil
 	}

@@ -146,7 +146,7 @@ func (p *pool) add() error {
 
 func (p *pool) make(spec Spec, image Image) (err error) {
 	ctx, name := p.m.ctx, spareName()
-	s := &spare{spec: spec, inc: incarnation{Ref: Ref{Container: name, Volume: name, Key: newKey()}, Image: image}}
+	s := &spare{spec: spec, telling: newLock(), inc: incarnation{Ref: Ref{Container: name, Volume: name, Key: newKey()}, Image: image}}
 	p.mu.Lock()
 	p.out[s] = true
 	p.mu.Unlock()

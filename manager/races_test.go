@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	raceRounds = flag.Int("race-rounds", 15, "how often each pair of operations races")
+	raceRounds = flag.Int("race-rounds", 10, "how often each pair of operations races")
 	raceSeed   = flag.Uint64("race-seed", 0, "repeat the round of this seed only")
 )
 
@@ -107,7 +107,9 @@ const (
 )
 
 func newRace(t *testing.T, seed uint64, ops ...races.Op) *race {
-	r := &race{server: start(t), ops: ops, rng: rand.New(rand.NewPCG(seed, 0))}
+	r := &race{ops: ops, rng: rand.New(rand.NewPCG(seed, 0))}
+	spares := 2 * r.rng.IntN(2)
+	r.server = start(t, withPool(spares))
 	r.next = r.server
 	ttl := int64(raceTTL)
 	if slices.Contains(ops, races.Expiry) {
@@ -117,6 +119,7 @@ func newRace(t *testing.T, seed uint64, ops ...races.Op) *race {
 	r.mustSh(r.box.ID, "echo old > base")
 	r.saved = r.snap(r.box.ID).ID
 	r.mustSh(r.box.ID, "echo new > base")
+	r.awaitSpares(spares)
 	if r.rng.IntN(3) == 0 { // then somebody has to start it
 		r.fake.StopContainer(containerOf(r.box.ID))
 	}
@@ -222,7 +225,10 @@ func (r *race) checkState() {
 			r.checkFiles(f.ID, false)
 		}
 	}
-	r.next.wantSandboxes(len(live))
+	eventually(r.t, "old incarnations go", func() bool {
+		want := len(live) + r.next.Stats().Spares
+		return len(r.fake.Containers()) == want && len(r.fake.Volumes()) == want
+	})
 	if got := r.next.snapshots(); !sameSet(got, kept) {
 		r.t.Errorf("snapshots are %v, not %v", got, kept)
 	}
@@ -308,12 +314,15 @@ func (r *race) checkEnd() {
 			r.t.Errorf("destroy: %v", err)
 		}
 	}
-	synctest.Wait() // what was given up is removed without anybody waiting for it
-	r.next.wantNothingLeft()
-	if records := r.next.records(); len(records) > 0 {
-		r.t.Errorf("records: %v", records)
-	}
 	if files, ids := r.next.snapFiles(), r.next.snapshots(); len(files) != 2*len(ids) {
 		r.t.Errorf("files %v of snapshots %v", files, ids)
 	}
+	synctest.Wait() // what was given up is removed without anybody waiting for it
+	if records := r.next.records(); len(records) > 0 {
+		r.t.Errorf("records: %v", records)
+	}
+	if err := r.next.Close(); err != nil { // which removes spares
+		r.t.Error(err)
+	}
+	r.next.wantNothingLeft()
 }
