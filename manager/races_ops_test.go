@@ -40,7 +40,7 @@ func (r *race) call(op races.Op, i int, x *result) (err error) {
 		return said(got.Stdout, err)
 	case races.Stream:
 		var out strings.Builder
-		_, err = r.ExecStream(ctx, owner, id, schemas.ExecRequest{Command: shell(script(fileOf(op, i)))}, func(_ schemas.Stream, chunk []byte) error {
+		_, _, err = r.ExecStream(ctx, owner, id, schemas.ExecRequest{Command: shell(script(fileOf(op, i)))}, func(_ schemas.Stream, chunk []byte) error {
 			out.Write(chunk)
 			return nil
 		})
