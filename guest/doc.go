@@ -14,7 +14,12 @@
 // The pump ([guest.pump]) reads standard input for ever. A greeting in it, a
 // secret key and a nonce, ends the running session and begins another, so a
 // server that crashed in the middle of anything can attach again and start
-// clean. Handlers are one file each: exec, files, archives, deadline.
+// clean. Handlers are one file each: exec, start, poll, input, files, archives, …
+//
+// A background exec (a job) belongs to the guest, not to a session. Its outlets
+// write to a tape, which keeps the end of each stream; readers, each at a place of
+// its own, send that on, the call that started the job among them for as long as
+// it stays.
 //
 // A command is started by the spawner (one OS thread, so that niceness and the
 // rlimit mark can be set around the fork), ended by the reaper, and killed with

@@ -46,6 +46,7 @@ type execution struct {
 	process   *process
 	input     *pipeEnd // nil: the command reads the null device
 	outlets   []*outlet
+	terminal  *terminal // nil: it has none
 	timedOut  bool
 	killed    bool        // because nobody wants it any more
 	shot      atomic.Bool // a caller has sent it a SIGKILL
@@ -59,7 +60,11 @@ func newExecution(g *guest, params protocol.ExecParams, out sink) *execution {
 }
 
 func (e *execution) run(r *http.Request) (result protocol.ExecResult, err error) {
-	if err := e.launch(r.Context(), e.params.HasStdin); err != nil {
+	streams, err := openStreams(e.params.HasStdin)
+	if err != nil {
+		return result, err
+	}
+	if err := e.launch(r.Context(), streams); err != nil {
 		return result, err
 	}
 	if e.input != nil {
@@ -74,11 +79,7 @@ func (e *execution) run(r *http.Request) (result protocol.ExecResult, err error)
 }
 
 // launch starts the command, and the outlets. The error may be a *notRun.
-func (e *execution) launch(ctx context.Context, withInput bool) error {
-	streams, err := openStreams(withInput)
-	if err != nil {
-		return err
-	}
+func (e *execution) launch(ctx context.Context, streams *streams) error {
 	if err := e.start(ctx, streams); err != nil {
 		kernel.Lock()
 		defer kernel.Unlock()
@@ -86,10 +87,14 @@ func (e *execution) launch(ctx context.Context, withInput bool) error {
 		return err
 	}
 	streams.closeChildEnds()
-	e.input = streams.stdin
-	e.outlets = append(e.outlets,
-		newOutlet(streams.stdout, protocol.Stdout, e.params.MaxStdout, e.out),
-		newOutlet(streams.stderr, protocol.Stderr, e.params.MaxStderr, e.out))
+	e.input, e.terminal = streams.stdin, streams.terminal
+	e.outlets = append(e.outlets, newOutlet(streams.stdout, protocol.Stdout, e.params.MaxStdout, e.out))
+	if streams.terminal != nil {
+		e.outlets[0].hidden = terminalBuffers
+	}
+	if streams.stderr != nil {
+		e.outlets = append(e.outlets, newOutlet(streams.stderr, protocol.Stderr, e.params.MaxStderr, e.out))
+	}
 	return nil
 }
 
@@ -101,7 +106,7 @@ func (e *execution) start(ctx context.Context, s *streams) error {
 	}
 	defer leave()
 	e.began = time.Now()
-	l := launch{argv: e.params.Argv, env: e.params.Env, dir: string(e.params.Dir), files: s.child}
+	l := launch{argv: e.params.Argv, env: e.params.Env, dir: string(e.params.Dir), files: s.child, terminal: s.terminal != nil}
 	e.process, err = e.guest.spawner.start(l)
 	if isFull(err) && e.guest.relieve() {
 		e.process, err = e.guest.spawner.start(l)

@@ -16,11 +16,11 @@ import (
 // input is a job's standard input, open for as long as somebody may feed it.
 type input struct {
 	turn  slots // one call feeds at a time
-	pipe  *pipeEnd
-	ended bool // by the caller; whoever has the turn
+	stdin *stdin
+	ended bool // by the caller; under turn
 }
 
-func newInput(pipe *pipeEnd) *input { return &input{turn: newSlots(1), pipe: pipe} }
+func newInput(stdin *stdin) *input { return &input{turn: newSlots(1), stdin: stdin} }
 
 // Why an input takes no more.
 var (
@@ -74,8 +74,8 @@ func (j *job) feed(ctx context.Context, r io.Reader, end bool) (taken int64, err
 	}
 	taken, err = in.copy(ctx, r)
 	if err == nil && end {
-		in.ended = true
-		in.pipe.close()
+		in.ended = in.stdin.terminal == nil
+		err = in.stdin.end()
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -92,20 +92,20 @@ func (j *job) feed(ctx context.Context, r io.Reader, end bool) (taken int64, err
 func (in *input) copy(ctx context.Context, r io.Reader) (taken int64, err error) {
 	interrupted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		in.pipe.file.SetWriteDeadline(time.Unix(1, 0))
+		in.stdin.pipe.file.SetWriteDeadline(time.Unix(1, 0))
 		close(interrupted)
 	})
 	defer func() {
 		if !stop() {
 			<-interrupted
-			in.pipe.file.SetWriteDeadline(time.Time{})
+			in.stdin.pipe.file.SetWriteDeadline(time.Time{})
 		}
 	}()
 	buf := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buf)
 	for {
 		n, err := r.Read(buf[:])
-		written, werr := in.pipe.Write(buf[:n])
+		written, werr := in.stdin.Write(buf[:n])
 		taken += int64(written)
 		switch {
 		case werr != nil:

@@ -12,13 +12,15 @@ import (
 
 // job is an exec that may outlive the call that started it.
 type job struct {
-	guest *guest
-	id    string
-	argv  []string
-	run   *execution
-	tape  *tape  // output
-	input *input // nil: it has none that can be fed later
-	kept  *keptInput
+	guest    *guest
+	id       string
+	argv     []string
+	terminal bool
+	run      *execution
+	tape     *tape // output
+	stdin    *stdin
+	input    *input // nil: it has none that can be fed later
+	kept     *keptInput
 
 	cancel     context.CancelFunc // kills it
 	halted     chan struct{}      // closed when it has ended, or was killed
@@ -33,7 +35,7 @@ const maxPollers = 8
 // newJob starts a command, with a reader that has its whole output.
 func (g *guest) newJob(ctx context.Context, params protocol.StartParams) (_ *job, whole *reader, err error) {
 	j := &job{
-		guest: g, id: params.ID, argv: firstBytes(params.Argv, protocol.MaxArgv),
+		guest: g, id: params.ID, argv: firstBytes(params.Argv, protocol.MaxArgv), terminal: params.Terminal != nil,
 		halted: make(chan struct{}), unattended: make(chan struct{}), pollers: newSlots(maxPollers),
 	}
 	if j.tape, err = newTape(2, g.jobs.ringSize); err != nil {
@@ -56,7 +58,7 @@ func (g *guest) newJob(ctx context.Context, params protocol.StartParams) (_ *job
 	j.run = newExecution(g, all, j.tape)
 	alive, cancel := context.WithCancel(context.Background())
 	j.cancel = cancel
-	err = j.run.launch(ctx, params.HasStdin || params.Input)
+	err = j.launch(ctx, params)
 	var n *notRun
 	if params.Wait <= 0 && errors.As(err, &n) { // its caller only wants to know that it is on its way
 		j.neverRun(n)
@@ -65,11 +67,30 @@ func (g *guest) newJob(ctx context.Context, params protocol.StartParams) (_ *job
 	if err != nil {
 		return nil, nil, err
 	}
-	if params.Input && !params.HasStdin {
-		j.input = newInput(j.run.input)
-	}
 	go j.supervise(alive)
 	return j, whole, nil
+}
+
+// launch starts the command, on its terminal if it is to have one.
+func (j *job) launch(ctx context.Context, params protocol.StartParams) error {
+	var streams *streams
+	var err error
+	if params.Terminal != nil {
+		streams, err = terminalStreams(*params.Terminal)
+	} else {
+		streams, err = openStreams(params.HasStdin || params.Input)
+	}
+	if err == nil {
+		err = j.run.launch(ctx, streams)
+	}
+	if err != nil {
+		return err
+	}
+	j.stdin = &stdin{pipe: streams.stdin, terminal: streams.terminal}
+	if !params.HasStdin && (params.Input || params.Terminal != nil) {
+		j.input = newInput(j.stdin)
+	}
+	return nil
 }
 
 func (j *job) eraseInput() {
@@ -95,7 +116,10 @@ func (j *job) supervise(ctx context.Context) {
 	defer j.cancel()
 	j.run.wait(ctx, j.unattended)
 	close(j.halted)
-	if j.run.input != nil {
+	switch {
+	case j.terminal:
+		j.run.terminal.letGo()
+	case j.run.input != nil:
 		j.run.input.close() // under who still feeds it, and then finds it halted
 	}
 	result, _ := j.run.drain()
@@ -135,7 +159,7 @@ func (j *job) killRest() bool {
 }
 
 func (j *job) state() protocol.ExecState {
-	s := protocol.ExecState{ID: j.id, Argv: j.argv, Started: j.run.began, Result: j.tape.outcome()}
+	s := protocol.ExecState{ID: j.id, Argv: j.argv, Started: j.run.began, Terminal: j.terminal, Result: j.tape.outcome()}
 	if s.Result.Running {
 		s.Result.Duration = time.Since(s.Started)
 	}

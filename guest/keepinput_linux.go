@@ -42,18 +42,17 @@ func (k *keptInput) take(body io.Reader) {
 }
 
 // feed gives it to the command, and then its end, until that is over.
-func (k *keptInput) feed(stdin io.WriteCloser, over <-chan struct{}) {
+func (k *keptInput) feed(stdin *stdin, over <-chan struct{}) {
 	defer k.tape.erase()
 	for {
 		some, last, news := k.reader.look()
 		switch {
 		case some:
 			if !k.move(stdin) {
-				stdin.Close()
 				return
 			}
 		case last:
-			stdin.Close()
+			stdin.end()
 			return
 		default:
 			select {
@@ -65,7 +64,7 @@ func (k *keptInput) feed(stdin io.WriteCloser, over <-chan struct{}) {
 	}
 }
 
-func (k *keptInput) move(stdin io.Writer) bool {
+func (k *keptInput) move(stdin *stdin) bool {
 	buf := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buf)
 	n := k.reader.read(0, buf[:])

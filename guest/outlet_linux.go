@@ -39,6 +39,7 @@ type outlet struct {
 	stream protocol.Stream
 	out    sink
 	room   int64 // bytes that may still be sent; negative: any number
+	hidden int64 // bytes that may be under way and not show in the pipe yet
 	total  atomic.Int64
 
 	ended     atomic.Bool  // the command itself has ended: the times above run
@@ -66,7 +67,7 @@ func (o *outlet) run() {
 // leaderEnded starts the end of delivery.
 func (o *outlet) leaderEnded() {
 	o.hardEnd = time.Now().Add(drainTime)
-	o.owed.Store(int64(rawPending(o.pipe.fd)))
+	o.owed.Store(int64(rawPending(o.pipe.fd)) + o.hidden)
 	o.ended.Store(true)
 	o.pipe.file.SetReadDeadline(time.Now().Add(quietTime)) // wakes the reader
 }

@@ -58,12 +58,6 @@ func (p *pipeEnd) close() {
 	p.file.Close()
 }
 
-// Close is close, as an io.Closer.
-func (p *pipeEnd) Close() error {
-	p.close()
-	return nil
-}
-
 // await calls read until it is content, each time that there may be something to
 // read, or until the deadline.
 func (p *pipeEnd) await(read func() bool) error {

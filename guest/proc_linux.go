@@ -40,9 +40,9 @@ func numbered(dir string) (numbers []int) {
 
 // stat is what /proc tells of a process.
 type stat struct {
-	pid, parent, session int
-	state                byte
-	start                string // boot time ticks
+	pid, parent, group, session int
+	state                       byte
+	start                       string // boot time ticks
 }
 
 // identity names a process for good; its pid alone may be given to another.
@@ -79,6 +79,7 @@ func statOf(pid int) stat {
 	}
 	s := stat{pid: pid, state: fields[0][0], start: fields[19]}
 	s.parent, _ = strconv.Atoi(fields[1])
+	s.group, _ = strconv.Atoi(fields[2])
 	s.session, _ = strconv.Atoi(fields[3])
 	if s.state == 'Z' && fields[17] != "1" {
 		s.state = stateOfThreads(pid)

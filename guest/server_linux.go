@@ -73,6 +73,7 @@ func (g *guest) routes(f *fileCalls) http.Handler {
 	mux.Handle(protocol.PathEnough, handler(g.enough))
 	mux.Handle(protocol.PathSignal, handler(g.signalJob))
 	mux.Handle(protocol.PathKill, handler(g.killJob))
+	mux.Handle(protocol.PathResize, handler(g.resizeJob))
 	f.routes(mux)
 	return mux
 }

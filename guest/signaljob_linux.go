@@ -32,10 +32,32 @@ func (g *guest) signalJob(w http.ResponseWriter, r *http.Request) error {
 	if sig == unix.SIGKILL {
 		j.run.shot.Store(true)
 	}
-	if j.run.process == nil || !g.table.signalGroup(j.run.process, sig) {
+	if !j.signal(sig) {
 		return errJobEnded
 	}
 	return answer(w, struct{}{})
+}
+
+// signal reaches the command's process group, and the terminal's foreground.
+func (j *job) signal(sig unix.Signal) bool {
+	p := j.run.process
+	if p == nil || !j.guest.table.signalGroup(p, sig) {
+		return false
+	}
+	if !j.terminal {
+		return true
+	}
+	// The kernel may have given that group's number to another by now, so only
+	// what carries the mark is signalled.
+	if group := j.run.terminal.foreground(); group > 0 && group != p.pid {
+		p = &process{pid: p.pid, mark: p.mark, seen: map[identity]bool{}}
+		for _, s := range j.guest.marks.descendants(p, all) {
+			if s.group == group {
+				j.guest.signalMarked(p, s.pid, sig)
+			}
+		}
+	}
+	return true
 }
 
 // killJob serves PathKill.

@@ -30,11 +30,12 @@ type spawner struct {
 
 // launch is one request to the spawner.
 type launch struct {
-	argv  []string
-	env   []string
-	dir   string
-	files [3]int // standard streams, the child's ends
-	mark  uint64
+	argv     []string
+	env      []string
+	dir      string
+	files    [3]int // standard streams, the child's ends
+	mark     uint64
+	terminal bool // they are a terminal, which is to be the child's
 
 	process *process
 	err     error
@@ -91,7 +92,7 @@ func (s *spawner) launch(l *launch) (*process, error) {
 			Dir:   dir,
 			Env:   s.marks.environment(l.env, l.mark),
 			Files: []uintptr{uintptr(l.files[0]), uintptr(l.files[1]), uintptr(l.files[2])},
-			Sys:   &syscall.SysProcAttr{Setsid: true},
+			Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: l.terminal}, // Ctty 0: standard input
 		})
 	})
 	if err != nil {

@@ -47,8 +47,8 @@ func checkStart(params protocol.StartParams) error {
 		return refuse("argv is empty")
 	case !protocol.ValidExecID(params.ID):
 		return refuse("not the ID of a background exec")
-	case params.Terminal != nil:
-		return refuse("terminals are on their way")
+	case params.Terminal != nil && !params.Terminal.Valid():
+		return errWindow
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (j *job) handOver(r *http.Request, wait time.Duration) (ready chan struct{}
 	ready = make(chan struct{})
 	if j.kept != nil {
 		go j.kept.take(r.Body)
-		go j.kept.feed(j.run.input, j.halted)
+		go j.kept.feed(j.stdin, j.halted)
 	} else if wait <= 0 {
 		close(ready)
 		return ready, func() bool { return false }

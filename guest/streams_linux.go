@@ -10,11 +10,23 @@ import (
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
 )
 
-// streams are a command's standard streams: pipes, with our ends in the poller.
+// streams are a command's standard streams: pipes, with our ends in the poller,
+// or one terminal.
 type streams struct {
 	child          [3]int
 	stdin          *pipeEnd // nil if the command reads the null device
-	stdout, stderr *pipeEnd
+	stdout, stderr *pipeEnd // stderr nil on a terminal
+	terminal       *terminal
+}
+
+// terminalStreams are those of a command on a terminal.
+func terminalStreams(size protocol.WindowSize) (*streams, error) {
+	t, err := openTerminal(size)
+	if err != nil {
+		return nil, err
+	}
+	tty := int(t.tty.Fd())
+	return &streams{child: [3]int{tty, tty, tty}, stdin: t.master, stdout: t.master, terminal: t}, nil
 }
 
 func openStreams(withStdin bool) (_ *streams, err error) {
@@ -59,6 +71,9 @@ func openPipe(childEnd int) (child int, own *pipeEnd, err error) {
 
 // closeChildEnds is for when the child has inherited them.
 func (s *streams) closeChildEnds() {
+	if s.terminal != nil {
+		return // see terminal.letGo
+	}
 	for i, fd := range s.child {
 		if fd >= 0 {
 			rawClose(fd)
@@ -70,6 +85,9 @@ func (s *streams) closeChildEnds() {
 // closeAll is for when nothing was started; the caller holds kernel.
 func (s *streams) closeAll() {
 	s.closeChildEnds()
+	if s.terminal != nil {
+		s.terminal.tty.Close()
+	}
 	for _, end := range []*pipeEnd{s.stdin, s.stdout, s.stderr} {
 		if end != nil {
 			end.file.Close()

@@ -289,7 +289,11 @@ type Background struct {
 	// more, the hand-over waits).
 	Input bool
 	// Terminal, when set, gives the command a controlling terminal of that size as
-	// its standard streams; all output is stdout.
+	// its standard streams; all output is stdout, and lines end in \r\n. Without a
+	// Stdin its input is open, with or without Input above. The end of an input is
+	// typed as a person does, with the end-of-file character (after a line that is
+	// not finished, twice): more may follow, and a program that reads every key gets
+	// the character. TERM is the caller's matter, in Env.
 	Terminal *WindowSize
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
@@ -30,12 +31,14 @@ func (c *Client) Input(ctx context.Context, id string, r io.Reader, end bool) (t
 	})
 	defer stop()
 	var result protocol.InputResult
-	err = c.call(call, protocol.PathInput, params, &source{r: r, giveUp: giveUp, over: call.Done()}, &result)
+	s := &source{r: r, giveUp: giveUp, over: call.Done()}
+	err = c.call(call, protocol.PathInput, params, s, &result)
+	given := s.given.Load()
 	switch {
 	case err != nil:
 		return 0, err
-	case result.Taken < 0:
-		return 0, malformed("input of less than nothing")
+	case result.Taken < 0 || result.Taken > given || result.Error == nil && result.Taken != given:
+		return 0, malformed("%d bytes of input taken of %d", result.Taken, given)
 	case result.Error == nil:
 		return result.Taken, nil
 	case ctx.Err() != nil:
@@ -66,11 +69,13 @@ type source struct {
 	giveUp context.CancelCauseFunc
 	over   <-chan struct{} // closed when the call is
 	err    error
+	given  atomic.Int64
 }
 
 func (s *source) Read(p []byte) (n int, err error) {
 	if s.err == nil {
 		n, s.err = s.r.Read(p)
+		s.given.Add(int64(n))
 	}
 	switch {
 	case s.err == nil, n > 0:
