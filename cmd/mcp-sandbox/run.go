@@ -93,10 +93,17 @@ func (e *env) parser() (*kong.Kong, error) {
 
 // usageError puts what is wrong with the command line or a setting in one line.
 func (e *env) usageError(err error) error {
-	if bad := (*badValue)(nil); errors.As(err, &bad) {
-		return failure{exitUsage, fmt.Errorf("%s=%.200q: must be %s", e.args.name(bad.flag), bad.value, bad.allowed)}
+	code, command := exitUsage, ""
+	if p := (*kong.ParseError)(nil); errors.As(err, &p) && p.Context.Selected() != nil {
+		command = p.Context.Selected().Name + " "
 	}
-	return failure{exitUsage, fmt.Errorf("%w (see mcp-sandbox --help)", err)}
+	if command == "exec " {
+		code = exitTrouble // the others are its command's
+	}
+	if bad := (*badValue)(nil); errors.As(err, &bad) {
+		return failure{code, fmt.Errorf("%s=%.200q: must be %s", bad.name(e.args), bad.value, bad.allowed)}
+	}
+	return failure{code, fmt.Errorf("%w (see mcp-sandbox %s--help)", err, command)}
 }
 
 // failure is an error that has its own exit code.

@@ -19,11 +19,20 @@ import (
 
 // badValue is a setting that is not what it must be.
 type badValue struct {
-	flag, value, allowed string
+	of             *kong.Value
+	value, allowed string
 }
 
 func (b *badValue) Error() string {
-	return fmt.Sprintf("--%s=%q: must be %s", b.flag, b.value, b.allowed)
+	return fmt.Sprintf("%s=%q: must be %s", b.of.ShortSummary(), b.value, b.allowed)
+}
+
+// name is what the user has to change.
+func (b *badValue) name(from commandLine) string {
+	if b.of.Flag != nil && b.of.Flag.Group != nil {
+		return from.name(b.of.Name)
+	}
+	return b.of.ShortSummary() // it has no variable
 }
 
 // mappers read values in place of kong's own, whose messages name neither the
@@ -48,7 +57,7 @@ func decoder[T any](parse func(text string, tag *kong.Tag) (T, bool)) kong.Mappe
 		text := token.String()
 		value, ok := parse(text, ctx.Value.Tag)
 		if !ok {
-			return &badValue{ctx.Value.Name, text, allowed(ctx.Value)}
+			return &badValue{ctx.Value, text, allowed(ctx.Value)}
 		}
 		if target.Kind() == reflect.Pointer { // a named mapper gets it as it is
 			target = target.Elem()
@@ -155,7 +164,7 @@ func (boolMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	text := ctx.Scan.Pop().String()
 	value, err := strconv.ParseBool(strings.ToLower(text))
 	if err != nil {
-		return &badValue{ctx.Value.Name, text, allowed(ctx.Value)}
+		return &badValue{ctx.Value, text, allowed(ctx.Value)}
 	}
 	target.SetBool(value)
 	return nil

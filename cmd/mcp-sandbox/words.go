@@ -23,10 +23,10 @@ func argumentMappers() []kong.Option {
 	}
 }
 
-// decodeWords takes all arguments that are left, as they are.
+// decodeWords takes arguments as they are, up to a flag.
 func decodeWords(ctx *kong.DecodeContext, target reflect.Value) error {
-	for !ctx.Scan.Peek().IsEOL() {
-		target.Set(reflect.Append(target, reflect.ValueOf(ctx.Scan.Pop().String())))
+	for _, token := range ctx.Scan.PopWhile(kong.Token.IsValue) {
+		target.Set(reflect.Append(target, reflect.ValueOf(token.String())))
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func decodePair(ctx *kong.DecodeContext, target reflect.Value) error {
 	}
 	name, value, given := strings.Cut(token.String(), "=")
 	if !isVariable(name) {
-		return &badValue{ctx.Value.Name, token.String(), "NAME=VALUE, or the NAME of a variable that is set here"}
+		return &badValue{ctx.Value, token.String(), "NAME=VALUE, or the NAME of a variable that is set here"}
 	}
 	if !given {
 		if value, given = os.LookupEnv(name); !given {
