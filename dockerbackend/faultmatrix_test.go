@@ -104,8 +104,9 @@ func (w *world) try(c cell, s *standing) (ok bool) {
 	}
 	w.back.docker.patience.Store(&impatient)
 	w.proxy.Inject(rule)
-	lists := w.keepsListing()
-	err := w.bounded(act)
+	lists, end := w.keepsListing(), w.bound()
+	err := act()
+	end()
 	lists()
 	w.wantTyped(c.String(), err)
 	if took := time.Since(prepared); took > callLimit {
@@ -143,14 +144,12 @@ func (w *world) keepsListing() (stop func()) {
 	return func() { close(done); <-ended }
 }
 
-// bounded ends an act by its context, if all else fails.
-func (w *world) bounded(act func() error) error {
+// bound has all that is begun now end some time, if all else fails.
+func (w *world) bound() (end func()) {
 	before := w.ctx
 	ctx, cancel := context.WithTimeout(before, 2*callLimit)
-	defer cancel()
 	w.ctx = ctx
-	defer func() { w.ctx = before }()
-	return act()
+	return func() { cancel(); w.ctx = before }
 }
 
 // settle gives the background a moment to get into the same trouble.

@@ -117,7 +117,9 @@ func (w *world) cut(op operation, s *standing, after int64, once bool) {
 	act := op.prepare(w, s)
 	began := time.Now()
 	w.proxy.CutStreamsAfter(after, once)
-	err := w.bounded(act)
+	end := w.bound()
+	err := act()
+	end()
 	w.proxy.Lift()
 	took := time.Since(began)
 	if kind := manager.KindOf(err); err != nil && kind != manager.KindBackend && kind != manager.KindUnavailable || took > callLimit {
