@@ -348,12 +348,12 @@ func holderKilled(t *testing.T) {
 		r.lost(itoa(long), 5*time.Second)
 		for i, r := range others {
 			if out := r.stdout(20+10*round+i, box, "cat f; ! pidof sleep"); out != "kept\n" {
-				t.Errorf("after the kill: %q", out)
+				t.Errorf("after the kill: %q; %s", out, r.answer(itoa(20+10*round+i)).Result)
 			}
 		}
-		r.tool(30+round, "sandbox_list", args{}, nil)
+		r.tool(500+round, "sandbox_list", args{}, nil)
 		var list schemas.SandboxList
-		if _, err := r.answer(itoa(30 + round)).structured(&list); err != nil || len(list.Sandboxes) != 1 || list.Sandboxes[0].ID != box {
+		if _, err := r.answer(itoa(500 + round)).structured(&list); err != nil || len(list.Sandboxes) != 1 || list.Sandboxes[0].ID != box {
 			t.Errorf("the list is %+v, %v", list, err)
 		}
 		r.answeredOnce(itoa(long))
