@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -51,6 +52,7 @@ type program struct {
 	env      []string
 	door     client.Door
 	build    func() (string, error) // by default, binary
+	behind   *client.Process // that this one forwards to; nil but at the door for it
 	options  []mcpclient.ClientOption
 	poolSize int // how many spares the server that runs now keeps
 }
@@ -93,9 +95,28 @@ func launch(t *testing.T, p program, args ...string) *server {
 		t.Fatal(err)
 	}
 	s.instance = instance
+	if p.door == client.Forwarded {
+		s.hold()
+	}
 	s.up()
 	t.Cleanup(s.finish)
 	return s
+}
+
+// hold has a process without a client hold the data directory, as any that is
+// started first.
+func (s *server) hold() {
+	s.t.Helper()
+	p, err := client.Launch(s.launch())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.behind = p
+	s.t.Cleanup(p.Kill)
+	eventually(s.t, 10*time.Second, "the data directory is held", func() (bool, any) {
+		_, err := os.Stat(filepath.Join(s.dir, "run", "sock"))
+		return err == nil, p.Log()
+	})
 }
 
 // up starts the program, again after it was killed.
@@ -161,14 +182,21 @@ func (s *server) finish() {
 			return len(s.awaitSpares(2)) == 2 && len(s.volumes()) == 2, s.volumes()
 		})
 	}
-	s.Signal(syscall.SIGTERM)
-	if code, err := s.ExitCode(5 * time.Second); err != nil || code != 0 {
-		s.t.Errorf("server ended with code %d after SIGTERM: %v\n%s", code, err, tail(s.Log()))
-		s.Kill()
-	}
+	s.end(s.Process)
 	s.checkLog()
+	if s.behind != nil {
+		s.end(s.behind)
+	}
 	if left := s.leftovers(); len(left) > 0 {
 		s.t.Errorf("left behind in Docker: %q\n%s", left, tail(s.Log()))
+	}
+}
+
+func (s *server) end(p *client.Process) {
+	p.Signal(syscall.SIGTERM)
+	if code, err := p.ExitCode(5 * time.Second); err != nil || code != 0 {
+		s.t.Errorf("server ended with code %d after SIGTERM: %v\n%s", code, err, tail(p.Log()))
+		p.Kill()
 	}
 }
 

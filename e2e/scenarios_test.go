@@ -15,7 +15,7 @@ import (
 // has the same two calls, Call and Live; whatever one door can do, the others can.
 func TestDoors(t *testing.T) {
 	t.Parallel()
-	for _, door := range []client.Door{client.Stdio, client.Streamable, client.SSE, client.REST} {
+	for _, door := range []client.Door{client.Stdio, client.Forwarded, client.Streamable, client.SSE, client.REST} {
 		t.Run(string(door), func(t *testing.T) {
 			s := startAt(t, door, "--max-sandboxes=6", poolOfTwo)
 			b := s.create(args{"name": "agent", "env": map[string]string{"WHO": "agent"}})

@@ -78,7 +78,7 @@ func (c *Client) connect(ctx context.Context, door Door, options []client.Client
 
 // transport is nil for REST, which needs none.
 func (c *Client) transport(door Door) (transport.Interface, error) {
-	if door == "" || door == Stdio {
+	if door.stdio() {
 		lines := io.TeeReader(c.Stdout, &lineCheck{stray: c.addStray})
 		return transport.NewIO(lines, c.Stdin, io.NopCloser(strings.NewReader(""))), nil
 	}

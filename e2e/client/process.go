@@ -26,16 +26,19 @@ type Options struct {
 // Door is a way into the server.
 type Door string
 
-// The doors. All but Stdio lead into "mcp-sandbox serve".
+// The doors. All but the first two lead into "mcp-sandbox serve".
 const (
 	Stdio      Door = "stdio"
+	Forwarded  Door = "forwarded stdio" // by a server that another process holds
 	Streamable Door = "streamable HTTP"
 	SSE        Door = "SSE"
 	REST       Door = "v1"
 )
 
+func (d Door) stdio() bool { return d == "" || d == Stdio || d == Forwarded }
+
 func (o Options) command() []string {
-	if o.Door == "" || o.Door == Stdio {
+	if o.Door.stdio() {
 		return append([]string{"stdio"}, o.Args...)
 	}
 	return append([]string{"serve", "--port=0"}, o.Args...)
