@@ -25,7 +25,6 @@ type relayed struct {
 
 func forward(t testing.TB, patience time.Duration) *relayed {
 	t.Helper()
-	before := goleak.IgnoreCurrent()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -46,11 +45,19 @@ func forward(t testing.TB, patience time.Duration) *relayed {
 		inW.Close()
 		cancel()
 		reading.Wait()
+	})
+	return r
+}
+
+// noLeaks fails the test if it leaves goroutines behind. Call it first, and not
+// in parallel with other tests.
+func noLeaks(t testing.TB) {
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() {
 		if err := goleak.Find(before, goleak.IgnoreAnyFunction("testing.tRunner"), goleak.IgnoreAnyFunction("testing.(*T).Run")); err != nil {
 			t.Error(err)
 		}
 	})
-	return r
 }
 
 var errNone = errors.New("none")

@@ -18,6 +18,7 @@ import (
 )
 
 func TestForwarderPassesEverything(t *testing.T) {
+	noLeaks(t)
 	b := newBench(t)
 	id := b.create()
 	r := forward(t, soon)
@@ -59,6 +60,7 @@ func TestForwarderPassesEverything(t *testing.T) {
 // What ran when the server went is answered once, and what had been answered is
 // not answered again. Nothing is sent twice but what changes nothing.
 func TestForwarderServerDies(t *testing.T) {
+	noLeaks(t)
 	r := forward(t, soon)
 	s := r.scriptNext()
 	r.shakes(s)
@@ -97,6 +99,7 @@ func TestForwarderServerDies(t *testing.T) {
 
 // An answer that lacks no more than its end is one.
 func TestForwarderLastLineWithoutEnd(t *testing.T) {
+	noLeaks(t)
 	r := forward(t, soon)
 	s := r.scriptNext()
 	r.send(`{"jsonrpc":"2.0","id":0,"method":"tools/call"}`)
@@ -113,6 +116,7 @@ func TestForwarderLastLineWithoutEnd(t *testing.T) {
 // A server that dies during the handshake, before or after its answer, and the
 // next one as well.
 func TestForwarderHandshake(t *testing.T) {
+	noLeaks(t)
 	r := forward(t, soon)
 	first, second, third, fourth := r.scriptNext(), r.scriptNext(), r.scriptNext(), r.scriptNext()
 	r.send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{}}`)
@@ -139,6 +143,7 @@ func TestForwarderHandshake(t *testing.T) {
 
 // IDs and tokens may be written in more ways than one.
 func TestForwarderKnowsIDsHoweverWritten(t *testing.T) {
+	noLeaks(t)
 	r := forward(t, soon)
 	s := r.scriptNext()
 	for written, answered := range map[string]string{`1.0`: `1`, `2e3`: `2000`, `"\u0041"`: `"A"`, `9007199254740993`: `9007199254740992`} {
@@ -160,6 +165,7 @@ func TestForwarderKnowsIDsHoweverWritten(t *testing.T) {
 // A server that ends as it should lets calls finish, or tells them why not, and
 // what comes meanwhile waits for the next one.
 func TestForwarderServerLeaves(t *testing.T) {
+	noLeaks(t)
 	var running atomic.Int64
 	r := forward(t, soon)
 	_, leave := r.serveNext(newServer(blocked(&running), "test", quiet()))
@@ -193,6 +199,7 @@ func TestForwarderServerLeaves(t *testing.T) {
 }
 
 func TestForwarderWithoutNextServer(t *testing.T) {
+	noLeaks(t)
 	r := forward(t, 50*time.Millisecond)
 	s := r.scriptNext()
 	r.shakes(s)
@@ -216,6 +223,7 @@ func TestForwarderWithoutNextServer(t *testing.T) {
 }
 
 func TestForwarderClientEnds(t *testing.T) {
+	noLeaks(t)
 	for name, end := range map[string]func(*relayed){
 		"input":  func(r *relayed) { r.in.Close() },
 		"signal": func(r *relayed) { r.cancel() },
@@ -249,6 +257,7 @@ func TestForwarderClientEnds(t *testing.T) {
 }
 
 func TestForwarderQuickCallsAreAnsweredAtEndOfInput(t *testing.T) {
+	noLeaks(t)
 	slow := scripted{exec: func(context.Context, func(schemas.Stream, []byte) error) (schemas.ExecExit, error) {
 		time.Sleep(200 * time.Millisecond)
 		return schemas.ExecExit{}, nil
@@ -270,6 +279,7 @@ func TestForwarderQuickCallsAreAnsweredAtEndOfInput(t *testing.T) {
 // As many kills as there are calls, at any moment: each call is answered once and
 // run at most once.
 func TestForwarderManyDeaths(t *testing.T) {
+	noLeaks(t)
 	var mu sync.Mutex
 	ran := map[string]int{}
 	srv := newServer(counting{scripted{}, func(command string) {
