@@ -366,7 +366,7 @@ func holderKilled(t *testing.T) {
 
 // holderHangs: as long as it has the directory it is waited for.
 func holderHangs(t *testing.T) {
-	s, all := crowd(t, 2)
+	s, all := crowd(t, 3)
 	box := all[1].create()
 	holder := s.holder()
 	all[1].exec(1, box, tick)
@@ -378,6 +378,10 @@ func holderHangs(t *testing.T) {
 	late := s.raw() // one that starts now is told
 	if code, err := late.ExitCode(30 * time.Second); code != 3 || err != nil || !strings.Contains(late.Log(), holder) {
 		t.Errorf("exit code %d, %v, %s", code, err, late.Log())
+	}
+	check(t, all[2].Signal(syscall.SIGTERM)) // nor is it waited for when the client ends
+	if code, err := all[2].ExitCode(5 * time.Second); code != 0 || err != nil {
+		t.Errorf("exit code %d, %v", code, err)
 	}
 	if n := len(all[1].answers("3")); n != 0 || s.holder() != holder {
 		t.Errorf("answered %d times by a server that hangs; %s holds the directory", n, s.holder())

@@ -52,7 +52,7 @@ type program struct {
 	env      []string
 	door     client.Door
 	build    func() (string, error) // by default, binary
-	behind   *client.Process // that this one forwards to; nil but at the door for it
+	behind   *client.Process        // that this one forwards to; nil but at the door for it
 	options  []mcpclient.ClientOption
 	poolSize int // how many spares the server that runs now keeps
 }

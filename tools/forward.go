@@ -141,6 +141,9 @@ func (r *relay) attend(ctx context.Context, u *upstream) (over bool, err error) 
 	over, err = r.tell(ctx, u, gone, leaving)
 	// Nothing more is said, but what was asked may still be answered.
 	_ = u.CloseWrite()
+	if over && r.idle() { // not even a server that hangs is waited for
+		u.Close()
+	}
 	select {
 	case <-gone:
 	case <-r.broken:

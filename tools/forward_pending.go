@@ -136,6 +136,13 @@ func (r *relay) refuse(lines ...[]byte) {
 	}
 }
 
+// idle: everything was answered.
+func (r *relay) idle() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.pending) == 0
+}
+
 // modern clients shake no hands.
 func (r *relay) modern() bool {
 	r.mu.Lock()

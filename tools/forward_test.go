@@ -236,6 +236,7 @@ func TestForwarderClientEnds(t *testing.T) {
 			waitFor(t, func() bool { return running.Load() == 1 })
 			end(r)
 			r.ended(4 * time.Second)
+			r.result(0, soon)
 			r.once(1)
 			waitFor(t, func() bool { return running.Load() == 0 })
 		})
@@ -250,9 +251,22 @@ func TestForwarderClientEnds(t *testing.T) {
 			end(r)
 			r.ended(4 * time.Second)
 			if name == "input" {
+				r.retryable(1)
 				r.once(2)
 			}
 		})
+	}
+}
+
+// A server that says nothing is not waited for by who has asked it nothing.
+func TestForwarderClientEndsWhileServerHangs(t *testing.T) {
+	noLeaks(t)
+	for _, end := range []func(*relayed){func(r *relayed) { r.in.Close() }, func(r *relayed) { r.cancel() }} {
+		r := forward(t, soon)
+		s := r.scriptNext()
+		r.shakes(s)
+		end(r)
+		r.ended(soon)
 	}
 }
 

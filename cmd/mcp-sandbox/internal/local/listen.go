@@ -76,7 +76,7 @@ func listenAt(path string) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on local socket: %w", err)
 	}
 	// Its directory keeps others out already.
-	if err := os.Chmod(path, 0o600); err != nil {
+	if err := restrict(path, 0o600); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("close local socket to others: %w", err)
 	}

@@ -10,6 +10,9 @@ import (
 
 const errRefused = syscall.ECONNREFUSED
 
+// restrict closes a file or directory to others.
+func restrict(path string, mode os.FileMode) error { return os.Chmod(path, mode) }
+
 // checkOurs refuses a directory that is not of the user whose data directory
 // names it. The one that was meant may be long gone, and in a place for all of
 // the machine anybody can make one of its name.

@@ -76,7 +76,7 @@ func makeHome(dataDir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make directory for local socket: %w", err)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil { // what the umask left, or somebody else
+	if err := restrict(dir, 0o700); err != nil { // what the umask left, or somebody else
 		return fmt.Errorf("close directory of local socket to others: %w", err)
 	}
 	return nil
