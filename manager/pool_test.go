@@ -261,3 +261,21 @@ func TestPoolBurst(t *testing.T) {
 	s.Close()
 	s.wantNothingLeft()
 }
+
+// A spare that cannot be made is tried again soon after, though nobody asks for a
+// sandbox.
+func TestPoolAfterTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, withPool(1))
+		s.awaitSpares(1)
+		time.Sleep(time.Hour)
+		s.fake.Inject(backendtest.OpCreate, backendtest.Fault{Times: 1, Before: &manager.Error{Kind: manager.KindBackend}})
+		s.create()
+		synctest.Wait()
+		time.Sleep(15 * time.Second)
+		synctest.Wait()
+		if n := s.Stats().Spares; n != 1 {
+			t.Errorf("%d spares", n)
+		}
+	})
+}

@@ -39,6 +39,7 @@ func (m *Manager) reconcileLoop() {
 			pause = afterTrouble
 		case <-time.After(pause):
 			pause = min(4*pause, resyncInterval)
+			m.pool.nudge() // it may be empty since the trouble
 		case <-m.ctx.Done():
 			return
 		}
