@@ -25,6 +25,11 @@ var routes = map[string]string{
 	"sandbox_set_timeout": "POST /v1/sandboxes/{sandbox_id}/timeout",
 	"sandbox_destroy":     "DELETE /v1/sandboxes/{sandbox_id}",
 	"exec":                "POST /v1/sandboxes/{sandbox_id}/exec",
+	"exec_poll":           "GET /v1/sandboxes/{sandbox_id}/execs/{exec_id}",
+	"list execs":          "GET /v1/sandboxes/{sandbox_id}/execs",
+	"exec_input":          "POST /v1/sandboxes/{sandbox_id}/execs/{exec_id}/stdin",
+	"exec_kill":           "DELETE /v1/sandboxes/{sandbox_id}/execs/{exec_id}",
+	"signal an exec":      "POST /v1/sandboxes/{sandbox_id}/execs/{exec_id}/signal",
 	"read_file":           "GET /v1/sandboxes/{sandbox_id}/files",
 	"write_file":          "PUT /v1/sandboxes/{sandbox_id}/files",
 	"list_files":          "GET /v1/sandboxes/{sandbox_id}/files/list",
@@ -55,6 +60,8 @@ func (c *Client) callREST(ctx context.Context, tool string, args, result any) er
 		return refusal(tool, resp.StatusCode, body)
 	case tool == "read_file":
 		body = fileContent(body)
+	case tool == "exec_input": // the answer is there to be polled for
+		return c.callREST(ctx, "exec_poll", polled(args), result)
 	}
 	if result == nil || len(body) == 0 {
 		return nil
@@ -77,12 +84,13 @@ func (c *Client) request(ctx context.Context, tool string, args any) (*http.Requ
 	if err != nil {
 		return nil, fmt.Errorf("encode the arguments of %s: %w", tool, err)
 	}
-	body := shape(&tool, a)
+	input, query := shape(&tool, a)
+	body := input
 	method, path, found := strings.Cut(routes[tool], " ")
 	if !found {
 		return nil, fmt.Errorf("%s has no route", tool)
 	}
-	for _, id := range []string{"sandbox_id", "snapshot_id"} {
+	for _, id := range []string{"sandbox_id", "snapshot_id", "exec_id"} {
 		if place := "{" + id + "}"; strings.Contains(path, place) {
 			path = strings.Replace(path, place, url.PathEscape(fmt.Sprint(a[id])), 1)
 			delete(a, id)
@@ -90,21 +98,38 @@ func (c *Client) request(ctx context.Context, tool string, args any) (*http.Requ
 	}
 	switch {
 	case method != "POST":
-		query := url.Values{}
 		for k, v := range a {
 			query.Set(k, fmt.Sprint(v))
 		}
-		path += "?" + query.Encode()
 	case len(a) > 0:
 		if body, err = json.Marshal(a); err != nil {
 			return nil, fmt.Errorf("encode the body of %s: %w", tool, err)
 		}
 	}
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
 	return c.Request(ctx, method, path, bytes.NewReader(body))
 }
 
-// shape changes what REST has in another form; a file's bytes are the body.
-func shape(tool *string, a map[string]any) (body []byte) {
+// polled are the arguments of the poll that follows an input.
+func polled(input any) map[string]any {
+	var a map[string]any
+	text, _ := json.Marshal(input)
+	_ = json.Unmarshal(text, &a)
+	for _, name := range []string{"input", "input_base64", "end"} {
+		delete(a, name)
+	}
+	if a["wait_seconds"] == nil {
+		a["wait_seconds"] = 2
+	}
+	return a
+}
+
+// shape changes what REST has in another form; bytes of a file, or of input, are
+// the body.
+func shape(tool *string, a map[string]any) (body []byte, query url.Values) {
+	query = url.Values{}
 	switch *tool {
 	case "exec", "exec/stream":
 		if argv, ok := a["argv"]; ok {
@@ -118,15 +143,39 @@ func shape(tool *string, a map[string]any) (body []byte) {
 		if a["count"] == nil { // without it, the answer has another form
 			a["count"] = 1
 		}
-	case "write_file":
-		if text, ok := a["content"].(string); ok {
-			body = []byte(text)
-		} else if text, ok := a["content_base64"].(string); ok {
-			body, _ = base64.StdEncoding.DecodeString(text)
+	case "exec_poll":
+		if a["exec_id"] == nil {
+			*tool = "list execs"
 		}
-		delete(a, "content")
-		delete(a, "content_base64")
+	case "exec_kill":
+		if a["signal"] != nil {
+			*tool = "signal an exec"
+		}
+	case "exec_input":
+		if a["end"] == true {
+			query.Set("close", "true")
+		}
+		body = bytesOf(a, "input")
+		for k := range a {
+			if !strings.HasSuffix(k, "_id") {
+				delete(a, k)
+			}
+		}
+	case "write_file":
+		body = bytesOf(a, "content")
 	}
+	return body, query
+}
+
+// bytesOf takes an argument that is text, or base64, out of the others.
+func bytesOf(a map[string]any, name string) (body []byte) {
+	if text, ok := a[name].(string); ok {
+		body = []byte(text)
+	} else if text, ok := a[name+"_base64"].(string); ok {
+		body, _ = base64.StdEncoding.DecodeString(text)
+	}
+	delete(a, name)
+	delete(a, name+"_base64")
 	return body
 }
 
