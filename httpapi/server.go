@@ -29,6 +29,8 @@ type core interface {
 	SignalExec(context.Context, manager.Owner, schemas.SandboxID, schemas.ExecID, schemas.SignalRequest) error
 	KillExec(context.Context, manager.Owner, schemas.SandboxID, schemas.ExecID) error
 
+	OpenTerminal(context.Context, manager.Owner, schemas.SandboxID, schemas.TerminalRequest) (*manager.Terminal, error)
+
 	ReadFile(ctx context.Context, o manager.Owner, id schemas.SandboxID, path string, offset, length int64) (schemas.FileInfo, io.ReadCloser, error)
 	WriteFile(ctx context.Context, o manager.Owner, id schemas.SandboxID, path, mode string, content io.Reader) (schemas.FileInfo, error)
 	StatFile(ctx context.Context, o manager.Owner, id schemas.SandboxID, path string) (schemas.FileInfo, error)

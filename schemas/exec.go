@@ -109,3 +109,30 @@ const (
 	Stdout Stream = "stdout"
 	Stderr Stream = "stderr"
 )
+
+// TerminalRequest opens a terminal: on a new command, or with ExecID on one that
+// is there.
+type TerminalRequest struct {
+	ExecID  ExecID
+	Command string // a shell command line; empty: the image's best shell
+	Workdir string
+	Term    string // type of the caller's terminal; empty: xterm-256color
+	Columns int    // 1 to 4096
+	Rows    int    // 1 to 4096
+}
+
+// The messages of a terminal's WebSocket that are JSON, in text frames. Bytes,
+// typed or shown, go in binary frames.
+
+// ResizeMessage is what a client sends when its window has another size.
+type ResizeMessage struct {
+	Type    string `json:"type"` // resize
+	Columns int    `json:"columns"`
+	Rows    int    `json:"rows"`
+}
+
+// StartedMessage is the first one from the server.
+type StartedMessage struct {
+	Type   string `json:"type"` // started
+	ExecID ExecID `json:"exec_id"`
+}
