@@ -192,12 +192,12 @@ func TestTerminalRefuses(t *testing.T) {
 		status int
 		text   string
 	}{
-		"columns=0":                                {400, "columns is 0"},
-		"rows=4097":                                {400, "rows is 4097"},
-		"rows=x":                                   {400, "rows"},
-		"columns=80&columns=81":                    {400, "columns"},
-		"exec_id=1":                                {400, "exec"},
-		"exec_id=ex_0123456789abcdef":              {404, "ex_0123456789abcdef"},
+		"columns=0":                   {400, "columns is 0"},
+		"rows=4097":                   {400, "rows is 4097"},
+		"rows=x":                      {400, "rows"},
+		"columns=80&columns=81":       {400, "columns"},
+		"exec_id=1":                   {400, "exec"},
+		"exec_id=ex_0123456789abcdef": {404, "ex_0123456789abcdef"},
 		"exec_id=ex_0123456789abcdef&command=true": {400, "exec_id"},
 		"workdir=/nowhere":                         {400, "nowhere"},
 		"shell=x":                                  {400, "shell"},
