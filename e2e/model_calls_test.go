@@ -32,6 +32,9 @@ func verdictOf(err error) verdict {
 // was asked about may be gone.
 func (m *model) judge(call string, err error, mayGo bool) verdict {
 	m.s.t.Helper()
+	m.mu.Lock()
+	m.calls++
+	m.mu.Unlock()
 	switch code := schemas.Code(client.Code(err)); {
 	case code == schemas.CodeInternal, code == schemas.CodeInvalidRequest,
 		code == schemas.CodeNotFound && !mayGo,
@@ -41,6 +44,20 @@ func (m *model) judge(call string, err error, mayGo bool) verdict {
 	return verdictOf(err)
 }
 
+// never, mayLack and mayHaveNo say whether "not found" is a right answer to a
+// call, once it is there.
+func never() bool { return false }
+
+func (m *model) mayLack(b *modelSandbox) func() bool { return func() bool { return m.mayBeGone(b) } }
+
+func (m *model) mayHaveNo(snap *modelSnapshot) func() bool {
+	return func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return snap.mayGo
+	}
+}
+
 // create makes a sandbox.
 func (m *model) create(a args) (*modelSandbox, error) {
 	m.s.t.Helper()
@@ -48,7 +65,7 @@ func (m *model) create(a args) (*modelSandbox, error) {
 	if seconds, ok := a["timeout_seconds"].(int); ok {
 		ttl = time.Duration(seconds) * time.Second
 	}
-	made, err := m.make("sandbox_create", 1, ttl, []state{{files: files{}}}, true, func() ([]schemas.Sandbox, error) {
+	made, err := m.make("sandbox_create", 1, ttl, []state{{files: files{}}}, never, func() ([]schemas.Sandbox, error) {
 		b, err := try[schemas.Sandbox](m.s, "sandbox_create", a)
 		return []schemas.Sandbox{b}, err
 	})
@@ -67,7 +84,7 @@ func (m *model) fork(snap *modelSnapshot, count int) ([]*modelSandbox, error) {
 		states = append(states, state{f, snap.ID})
 	}
 	m.mu.Unlock()
-	return m.make("fork", count, 900*time.Second, states, m.snapshotMayGo(snap), func() ([]schemas.Sandbox, error) {
+	return m.make("fork", count, 900*time.Second, states, m.mayHaveNo(snap), func() ([]schemas.Sandbox, error) {
 		r, err := try[schemas.ForkResult](m.s, "fork", args{"snapshot_id": snap.ID, "count": count})
 		return r.Sandboxes, err
 	})
@@ -84,7 +101,7 @@ func (m *model) forkSandbox(b *modelSandbox) (made *modelSandbox, err error) {
 		states = append(states, state{f, anySnapshot})
 	}
 	var answer []schemas.Sandbox
-	_, err = m.make("fork", 1, 900*time.Second, states, m.mayBeGone(b), func() ([]schemas.Sandbox, error) {
+	_, err = m.make("fork", 1, 900*time.Second, states, m.mayLack(b), func() ([]schemas.Sandbox, error) {
 		r, err := try[schemas.ForkResult](m.s, "fork", args{"sandbox_id": b.ID})
 		answer = r.Sandboxes
 		return answer, err
@@ -101,7 +118,7 @@ func (m *model) forkSandbox(b *modelSandbox) (made *modelSandbox, err error) {
 }
 
 // make makes a call that makes sandboxes in one of some states.
-func (m *model) make(call string, count int, ttl time.Duration, states []state, mayGo bool, run func() ([]schemas.Sandbox, error)) (all []*modelSandbox, err error) {
+func (m *model) make(call string, count int, ttl time.Duration, states []state, mayGo func() bool, run func() ([]schemas.Sandbox, error)) (all []*modelSandbox, err error) {
 	m.s.t.Helper()
 	began := time.Now()
 	makes := &making{count, states, until(began, began.Add(callLimit), ttl)}
@@ -109,7 +126,7 @@ func (m *model) make(call string, count int, ttl time.Duration, states []state, 
 	m.making[makes] = true
 	m.mu.Unlock()
 	made, err := run()
-	v := m.judge(call, err, mayGo)
+	v := m.judge(call, err, mayGo())
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if v == open {
@@ -126,7 +143,7 @@ func (m *model) make(call string, count int, ttl time.Duration, states []state, 
 
 // adopt takes in a sandbox that a call has made. m.mu is held.
 func (m *model) adopt(b schemas.Sandbox, makes *making) *modelSandbox {
-	known := &modelSandbox{ID: b.ID, expires: []span{{b.ExpiresAt, b.ExpiresAt}}}
+	known := &modelSandbox{ID: b.ID, number: m.next(), expires: []span{{b.ExpiresAt, b.ExpiresAt}}}
 	for _, s := range makes.states {
 		if s.isFrom(b.SourceSnapshotID) {
 			if b.SourceSnapshotID != nil {
@@ -144,7 +161,7 @@ func (m *model) adopt(b schemas.Sandbox, makes *making) *modelSandbox {
 
 // change makes a call that turns a sandbox from what it is into what next says,
 // by way of what half says if that is not nil.
-func (m *model) change(b *modelSandbox, call string, mayGo bool, next, half func(state) []state, run func() error) error {
+func (m *model) change(b *modelSandbox, call string, mayGo func() bool, next, half func(state) []state, run func() error) error {
 	m.s.t.Helper()
 	b.changing.Lock()
 	defer b.changing.Unlock()
@@ -160,7 +177,7 @@ func (m *model) change(b *modelSandbox, call string, mayGo bool, next, half func
 	b.states = append(append(append([]state(nil), before...), between...), after...)
 	m.mu.Unlock()
 	err := run()
-	v := m.judge(call, err, mayGo || m.mayBeGone(b))
+	v := m.judge(call, err, mayGo() || m.mayBeGone(b))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch v {
@@ -175,7 +192,7 @@ func (m *model) change(b *modelSandbox, call string, mayGo bool, next, half func
 func (m *model) write(b *modelSandbox, name, content string) error {
 	m.s.t.Helper()
 	next := func(s state) []state { return []state{{s.files.with(name, content), s.from}} }
-	return m.change(b, "write_file", false, next, nil, func() error {
+	return m.change(b, "write_file", never, next, nil, func() error {
 		return m.s.Call(ctx(m.s.t), "write_file", args{"sandbox_id": b.ID, "path": name, "content": content}, nil)
 	})
 }
@@ -185,7 +202,7 @@ func (m *model) exec(b *modelSandbox, name, line string) error {
 	m.s.t.Helper()
 	next := func(s state) []state { return []state{{s.files.with(name, line+"\n"), s.from}} }
 	empty := func(s state) []state { return []state{{s.files.with(name, ""), s.from}} }
-	return m.change(b, "exec", false, next, empty, func() error {
+	return m.change(b, "exec", never, next, empty, func() error {
 		r, err := try[schemas.ExecResult](m.s, "exec", args{"sandbox_id": b.ID, "command": "echo " + line + " >> " + name + "; cat " + name})
 		if err == nil && (r.ExitCode != 0 || r.Stdout != line+"\n") {
 			m.s.t.Errorf("a command that is to write %s once: %+v", name, r)
@@ -202,7 +219,7 @@ func (m *model) rollback(b *modelSandbox, snap *modelSnapshot) error {
 		}
 		return all
 	}
-	return m.change(b, "rollback", m.snapshotMayGo(snap), next, nil, func() error {
+	return m.change(b, "rollback", m.mayHaveNo(snap), next, nil, func() error {
 		return m.s.Call(ctx(m.s.t), "rollback", args{"sandbox_id": b.ID, "snapshot_id": snap.ID}, nil)
 	})
 }

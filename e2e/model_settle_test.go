@@ -72,7 +72,7 @@ func (m *model) settleSnapshot(t *testing.T, snap schemas.Snapshot) {
 	t.Helper()
 	known := m.snapshots[snap.ID]
 	if known == nil {
-		known = &modelSnapshot{ID: snap.ID}
+		known = &modelSnapshot{ID: snap.ID, number: m.next()}
 		m.snapshots[snap.ID] = known
 		for saves := range m.saving {
 			if saves.of == snap.SandboxID {

@@ -41,15 +41,15 @@ func (m *model) endSaving(saves *saving, v verdict, saved func() *modelSnapshot)
 		return nil
 	}
 	snap := saved()
-	snap.files = saves.files
+	snap.files, snap.number = saves.files, m.next()
 	m.snapshots[snap.ID] = snap
 	return snap
 }
 
 func (m *model) deleteSnapshot(snap *modelSnapshot) error {
 	m.s.t.Helper()
-	mayGo := m.snapshotMayGo(snap)
 	m.mu.Lock()
+	mayGo := snap.mayGo
 	snap.mayGo = true
 	m.mu.Unlock()
 	err := m.s.deleteSnapshot(snap.ID)
@@ -59,12 +59,6 @@ func (m *model) deleteSnapshot(snap *modelSnapshot) error {
 		delete(m.snapshots, snap.ID)
 	}
 	return err
-}
-
-func (m *model) snapshotMayGo(snap *modelSnapshot) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return snap.mayGo
 }
 
 // upload makes a snapshot of a tar with one file.

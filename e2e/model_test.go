@@ -30,7 +30,8 @@ type model struct {
 	saving    map[*saving]bool // and for snapshots
 	ids       map[string]bool  // of all sandboxes that ever were
 	damaged   map[schemas.SnapshotID]bool
-	names     int // that newName has given
+	numbers   int // given out so far, of sandboxes, snapshots and names
+	calls     int
 }
 
 func newModel(s *server) *model {
@@ -43,6 +44,7 @@ func newModel(s *server) *model {
 // modelSandbox is one sandbox that a client knows of.
 type modelSandbox struct {
 	ID       schemas.SandboxID
+	number   int        // in the order in which clients learnt of them
 	changing sync.Mutex // one change of its files at a time
 
 	states  []state // any one of these is right
@@ -53,6 +55,7 @@ type modelSandbox struct {
 // modelSnapshot is one snapshot that a client knows of.
 type modelSnapshot struct {
 	ID     schemas.SnapshotID
+	number int
 	answer *schemas.Snapshot // as it was last seen: it never changes
 	files  []files           // any one of these is in it
 	mayGo  bool              // or it is gone
@@ -152,6 +155,11 @@ func (m *model) mayBeGone(b *modelSandbox) bool {
 func (m *model) newName() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.names++
-	return fmt.Sprint("n", m.names)
+	return fmt.Sprint("n", m.next())
+}
+
+// next is the next number. m.mu is held.
+func (m *model) next() int {
+	m.numbers++
+	return m.numbers
 }
