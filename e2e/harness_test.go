@@ -90,11 +90,7 @@ func launch(t *testing.T, p program, args ...string) *server {
 	s := &server{&p, t}
 	// No pool, unless a test wants one: two containers a server add up.
 	s.args = append([]string{"--data-dir=" + s.dir, "--default-image=" + busybox, "--log-level=debug", "--warm-pool=0"}, args...)
-	instance, err := manager.InstanceID(s.dir, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.instance = instance
+	s.instance = instanceIn(t, s.dir)
 	if p.door == client.Forwarded {
 		s.hold()
 	}
@@ -117,6 +113,16 @@ func (s *server) hold() {
 		_, err := os.Stat(filepath.Join(s.dir, "run", "sock"))
 		return err == nil, p.Log()
 	})
+}
+
+// instanceIn is what the server of a data directory is called in Docker.
+func instanceIn(t *testing.T, dir string) string {
+	t.Helper()
+	id, err := manager.InstanceID(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 // up starts the program, again after it was killed.

@@ -69,6 +69,13 @@ func keepPrivate(path string, info fs.FileInfo, log *slog.Logger) {
 	log.Warn("put a wrong mode right", "path", path, "was", was, "is", want)
 }
 
+// keepPrivate is the same for an entry of the directory.
+func (f folder) keepPrivate(e fs.DirEntry) {
+	if info, err := e.Info(); err == nil {
+		keepPrivate(filepath.Join(f.dir, e.Name()), info, f.log)
+	}
+}
+
 // openRegular opens a file for reading. Anything else is [errNotRegular]: it is
 // not opened, so that no FIFO is waited for, no link followed and no device
 // disturbed.
@@ -109,11 +116,7 @@ func readRegular(path string, most int64) ([]byte, error) {
 
 // read gives the bytes of one record. See [unreadable].
 func (f folder) read(name string) ([]byte, error) {
-	path := filepath.Join(f.dir, name)
-	if info, err := os.Lstat(path); err == nil {
-		keepPrivate(path, info, f.log)
-	}
-	return readRegular(path, maxRecord)
+	return readRegular(filepath.Join(f.dir, name), maxRecord)
 }
 
 // unreadable tells a record that could not be read, and so may be whole, from

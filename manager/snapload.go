@@ -38,13 +38,16 @@ func openSnapStore(dataDir string, log *slog.Logger) (*snapStore, error) {
 		id, _, _ := strings.Cut(e.Name(), ".")
 		switch name := e.Name(); {
 		case snapRecordName.MatchString(name):
+			s.keepPrivate(e)
 			spoken[id] = true
 			s.load(name)
 		case snapTarName.MatchString(name):
+			s.keepPrivate(e)
 			tars = append(tars, e)
 		case snapDraftName.MatchString(name):
 			s.clear(e)
 		case strings.HasSuffix(name, asideSuffix):
+			s.keepPrivate(e)
 			spoken[id] = true
 		default:
 			others = append(others, name)
@@ -84,15 +87,11 @@ func (s *snapStore) readRecord(name string) (snapRecord, error) {
 	if err != nil {
 		return r, err
 	}
-	info, err := os.Lstat(s.tarPath(r.ID))
+	_, err = os.Lstat(s.tarPath(r.ID))
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, errors.New("its tar is missing")
 	}
-	if err != nil {
-		return r, err
-	}
-	keepPrivate(s.tarPath(r.ID), info, s.log)
-	return r, nil
+	return r, err
 }
 
 func decodeSnapRecord(name string, data []byte) (r snapRecord, err error) {

@@ -39,10 +39,13 @@ func openStore(dataDir string, log *slog.Logger) (*store, error) {
 	for _, e := range entries {
 		switch name := e.Name(); {
 		case sandboxRecord.MatchString(name):
+			s.keepPrivate(e)
 			s.names = append(s.names, name)
 		case sandboxDraft.MatchString(name):
 			s.clear(e)
-		case !strings.HasSuffix(name, asideSuffix):
+		case strings.HasSuffix(name, asideSuffix):
+			s.keepPrivate(e)
+		default:
 			others = append(others, name)
 		}
 	}
