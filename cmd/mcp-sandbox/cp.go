@@ -14,8 +14,8 @@ import (
 type cpCmd struct {
 	AllLinks bool `help:"Make symbolic links that lead out of what is copied, too. Otherwise they are left out, as a sandbox could have you write where you do not mean to."`
 
-	Source      string `arg:"" help:"What to copy: a path here, SANDBOX:PATH, or - for standard input."`
-	Destination string `arg:"" help:"Where to: a path here, SANDBOX:PATH, or - for standard output."`
+	Source      string `arg:"" complete:"places" help:"What to copy: a path here, SANDBOX:PATH, or - for standard input."`
+	Destination string `arg:"" complete:"places" help:"Where to: a path here, SANDBOX:PATH, or - for standard output."`
 
 	reach
 }

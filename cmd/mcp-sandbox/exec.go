@@ -26,9 +26,10 @@ type execCmd struct {
 	Workdir string            `short:"w" placeholder:"DIR" help:"Directory to run in. Default /workspace."`
 	Env     map[string]string `short:"e" type:"pairs" placeholder:"NAME=VALUE" help:"Environment variable for this command. May be repeated. With NAME alone, its value here."`
 	Timeout *time.Duration    `type:"span" placeholder:"TIME" help:"Kill the command, and all it started, after this long, as 500ms, 90s or 1h. Default: the server's, which is 1m unless set."`
+	Detach  bool              `short:"d" help:"Start the command and print the ID by which logs, ps and kill know it. It goes on when nobody watches, without a time limit unless one is given."`
 	Stdin   bool              `short:"i" name:"stdin" help:"Give the command what comes on standard input, up to 6 MiB, read to its end first. Without it the command's input is empty."`
 
-	Sandbox string   `arg:"" help:"ID, beginning of an ID, or name."`
+	Sandbox string   `arg:"" complete:"sandboxes" help:"ID, beginning of an ID, or name."`
 	Command []string `arg:"" type:"words" passthrough:"partial" help:"A program and its arguments, run as they are; or, as a single argument without -- before it, a line for the shell."`
 
 	reach
@@ -41,15 +42,18 @@ func (*execCmd) Help() string {
     mcp-sandbox exec $id 'make test 2>&1 | tail'
     mcp-sandbox exec -w src $id -- go build ./...
     mcp-sandbox exec -i $id 'tar xz' < src.tar.gz
+    job=$(mcp-sandbox exec -d $id ./server) && mcp-sandbox logs -f $id $job
 
 Other exit codes: 124 when it ran out of time; 125 when it was not seen to its end, or not started, which standard error explains; 126 and 127 when it is no program, or not there; 130 after Ctrl-C, which kills it and all it started, as does anything that ends this process.
 
 With -o json it is one object, with output as text, when the command has ended; see ExecResult in the HTTP API. The exit code is the command's then too.`
 }
 
-// Run runs a command. What is not the command's failure has a code of its own.
-func (c *execCmd) Run(e *env) error {
-	err := c.run(e, c.exec)
+// Run runs a command.
+func (c *execCmd) Run(e *env) error { return troubled(c.run(e, c.exec)) }
+
+// troubled gives what is not the command's failure a code of its own.
+func troubled(err error) error {
 	var ended commandEnded
 	var signal interrupted
 	if err == nil || errors.As(err, &ended) || errors.As(err, &signal) || readerGone(err) {
@@ -76,7 +80,10 @@ func (c *execCmd) exec(ctx context.Context, s *session) error {
 			return err
 		}
 	}
-	if s.json {
+	switch {
+	case c.Detach:
+		return s.execDetached(ctx, id, r)
+	case s.json:
 		return s.execWhole(ctx, id, r)
 	}
 	exit, err := s.ExecStream(ctx, id, r, s.show)
@@ -149,6 +156,17 @@ func (s *session) execWhole(ctx context.Context, id schemas.SandboxID, r schemas
 		return err
 	}
 	return codeOf(result.Value.ExitCode, result.Value.TimedOut)
+}
+
+func (s *session) execDetached(ctx context.Context, id schemas.SandboxID, r schemas.ExecRequest) error {
+	if r.StdinBase64 == nil {
+		r.Stdin = new(string) // else it would stay open, for input that nobody can give
+	}
+	state, err := s.ExecInBackground(ctx, id, r)
+	if err != nil {
+		return err
+	}
+	return s.answer(state.JSON, string(state.Value.ExecID))
 }
 
 // ended says what an exit code does not tell.

@@ -109,3 +109,36 @@ func (s *shortReader) Write(b []byte) (int, error) {
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// What runs in the background is watched, listed and killed by its ID.
+func TestBackground(t *testing.T) {
+	u := newUser(t)
+	id := u.run("create", "--name=b").id()
+	job := strings.TrimSuffix(u.run("exec", "-d", id, "cat; echo out; echo err >&2; sleep 0.3; echo late; exit 4").stdout, "\n")
+	if !strings.HasPrefix(job, "ex_") {
+		t.Fatalf("it printed %q", job)
+	}
+	if o := u.run("logs", "-f", "b", job[:9]); o.code != 4 || o.stdout != "out\nlate\n" || o.stderr != "err\n" {
+		t.Errorf("code %d, %q, %q", o.code, o.stdout, o.stderr)
+	}
+	if o := u.run("logs", "b", job); o.code != 0 || o.stdout != "out\nlate\n" || o.stderr != "err\n" {
+		t.Errorf("code %d, %q, %q", o.code, o.stdout, o.stderr)
+	}
+	o := u.run("logs", "-f", "b", job, "-ojson")
+	if o.code != 4 || !strings.Contains(o.stdout, `"stdout":"out\nlate\n"`) {
+		t.Errorf("code %d, %q, %q", o.code, o.stdout, o.stderr)
+	}
+	fed := strings.TrimSuffix(u.feed("\xff\x00", "exec", "-di", id, "cat").stdout, "\n")
+	if o := u.run("logs", "-f", "b", fed); o.code != 0 || o.stdout != "\xff\x00" {
+		t.Errorf("code %d, %q, %q", o.code, o.stdout, o.stderr)
+	}
+	endless := decoded[schemas.ExecState](u.run("exec", "-d", "-ojson", id, "sleep 60")).ExecID
+	u.run("ps", "b").prints(t, `^ID +STATUS +EXIT CODE +AGE +COMMAND\n`+job+` +exited +4 +\d+s +.*cat; echo out.*\n`+fed+` .*\n`+string(endless)+` +running +- +`)
+	u.run("kill", "b", string(endless)).says("")
+	if o := u.run("logs", "-f", "b", string(endless)); o.code != 137 {
+		t.Errorf("code %d, %q, %q", o.code, o.stdout, o.stderr)
+	}
+	u.run("kill", "-s", "HUP", "b", string(endless)).fails(1, "the command has ended")
+	u.run("kill", "b", "ex_f").fails(1, "no background command of "+id+` has the ID "ex_f"`)
+	u.run("logs", "b", "ex_0123456789abcdef").fails(125, "ex_0123456789abcdef")
+}

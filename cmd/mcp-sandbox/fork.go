@@ -21,7 +21,7 @@ type forkCmd struct {
 	Timeout   *time.Duration    `type:"lifetime" placeholder:"TIME" help:"Time to live of each, as 90s, 15m or 1h30m. Default: the server's, which is 15m unless set."`
 	Env       map[string]string `short:"e" type:"pairs" placeholder:"NAME=VALUE" help:"Environment variable over those of the source. May be repeated. With NAME alone, its value here."`
 
-	Source string `arg:"" help:"A snapshot or a sandbox: ID, beginning of an ID, or name."`
+	Source string `arg:"" complete:"sandboxes,snapshots" help:"A snapshot or a sandbox: ID, beginning of an ID, or name."`
 
 	reach
 }

@@ -14,7 +14,7 @@ import (
 
 type lsCmd struct {
 	Snapshots bool   `short:"s" help:"List snapshots."`
-	Of        string `placeholder:"SANDBOX" help:"List the snapshots taken of this sandbox, which may be gone by now."`
+	Of        string `complete:"sandboxes" placeholder:"SANDBOX" help:"List the snapshots taken of this sandbox, which may be gone by now."`
 	Quiet     bool   `short:"q" help:"Print IDs only."`
 
 	reach

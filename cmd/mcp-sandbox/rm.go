@@ -16,7 +16,7 @@ const removedAtOnce = 4
 type rmCmd struct {
 	Force bool `short:"f" help:"Be content when there is no such sandbox or snapshot."`
 
-	Names []string `arg:"" name:"id" type:"words" help:"Sandboxes and snapshots: IDs, beginnings of IDs, or names."`
+	Names []string `arg:"" complete:"sandboxes,snapshots" name:"id" type:"words" help:"Sandboxes and snapshots: IDs, beginnings of IDs, or names."`
 
 	reach
 }

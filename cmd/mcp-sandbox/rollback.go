@@ -8,8 +8,8 @@ import (
 )
 
 type rollbackCmd struct {
-	Sandbox  string `arg:"" help:"ID, beginning of an ID, or name."`
-	Snapshot string `arg:"" help:"ID, beginning of an ID, or name."`
+	Sandbox  string `arg:"" complete:"sandboxes" help:"ID, beginning of an ID, or name."`
+	Snapshot string `arg:"" complete:"snapshots" help:"ID, beginning of an ID, or name."`
 
 	reach
 }

@@ -27,6 +27,9 @@ type commands struct {
 	Create   createCmd   `cmd:"" group:"use" help:"Create a sandbox and print its ID."`
 	Ls       lsCmd       `cmd:"" group:"use" help:"List sandboxes, or snapshots."`
 	Exec     execCmd     `cmd:"" group:"use" help:"Run a command in a sandbox, with its output as it comes and its exit code."`
+	Ps       psCmd       `cmd:"" group:"use" help:"List the background commands of a sandbox."`
+	Logs     logsCmd     `cmd:"" group:"use" help:"Print the output of a background command, and follow it to its end."`
+	Kill     killCmd     `cmd:"" group:"use" help:"Kill a background command, or send it a signal."`
 	Cp       cpCmd       `cmd:"" group:"use" help:"Copy files between this machine and a sandbox."`
 	Snapshot snapshotCmd `cmd:"" group:"use" help:"Save a sandbox's /workspace and print the snapshot's ID."`
 	Fork     forkCmd     `cmd:"" group:"use" help:"Create sandboxes from a snapshot, or from a sandbox as it is now, and print their IDs."`
@@ -37,6 +40,9 @@ type commands struct {
 	Doctor  doctorCmd  `cmd:"" group:"more" help:"Check Docker, the default image and the data directory; say how to mend what is wrong."`
 	OpenAPI openapiCmd `cmd:"" group:"more" name:"openapi" help:"Print the OpenAPI document of the HTTP API."`
 	Version versionCmd `cmd:"" group:"more" help:"Print the version, and what this program was built from."`
+
+	Completion completionCmd `cmd:"" group:"more" help:"Print a script by which bash, zsh or fish completes this command's line."`
+	Complete   completeCmd   `cmd:"" name:"__complete" hidden:"" passthrough:"" help:"What such a script asks."`
 }
 
 // env is the world as the subcommands see it.
@@ -97,8 +103,8 @@ func (e *env) usageError(err error) error {
 	if p := (*kong.ParseError)(nil); errors.As(err, &p) && p.Context.Selected() != nil {
 		command = p.Context.Selected().Name + " "
 	}
-	if command == "exec " {
-		code = exitTrouble // the others are its command's
+	if command == "exec " || command == "logs " {
+		code = exitTrouble // the others are their command's
 	}
 	if bad := (*badValue)(nil); errors.As(err, &bad) {
 		return failure{code, fmt.Errorf("%s=%.200q: must be %s", bad.name(e.args), bad.value, bad.allowed)}

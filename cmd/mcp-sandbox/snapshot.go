@@ -11,7 +11,7 @@ type snapshotCmd struct {
 	Name    string `placeholder:"NAME" help:"A label, by which commands find the snapshot too while it is the only one of that name."`
 	NoPause bool   `help:"Let the sandbox's processes run on while it is taken. What they write meanwhile may be in it in part."`
 
-	Sandbox string `arg:"" help:"ID, beginning of an ID, or name."`
+	Sandbox string `arg:"" complete:"sandboxes" help:"ID, beginning of an ID, or name."`
 
 	reach
 }

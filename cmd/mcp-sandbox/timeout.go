@@ -9,7 +9,7 @@ import (
 )
 
 type timeoutCmd struct {
-	Sandbox string        `arg:"" help:"ID, beginning of an ID, or name."`
+	Sandbox string        `arg:"" complete:"sandboxes" help:"ID, beginning of an ID, or name."`
 	Time    time.Duration `arg:"" type:"lifetime" help:"New time to live, as 90s, 15m or 1h30m."`
 
 	reach

@@ -42,7 +42,7 @@ func (c *Client) Find(ctx context.Context, kinds int, text string) (Ref, error) 
 	}
 	found := slices.DeleteFunc(slices.Clone(all), func(n named) bool { return n.name != text || text == "" })
 	if len(found) == 0 {
-		found = slices.DeleteFunc(all, func(n named) bool { return !n.begins(text) })
+		found = slices.DeleteFunc(all, func(n named) bool { return !beginsID(n.String(), text) })
 	}
 	if len(found) != 1 {
 		return Ref{}, unclear(kinds, text, found)
@@ -68,10 +68,9 @@ type named struct {
 	name string
 }
 
-// begins tells whether text is the beginning of the ID. Less than a digit of it
-// is none.
-func (n named) begins(text string) bool {
-	id := n.String()
+// beginsID tells whether text is the beginning of an ID, with or without what all
+// IDs of its kind begin with. Less than a digit of it is none.
+func beginsID(id, text string) bool {
 	_, digits, _ := strings.Cut(id, "_")
 	return text != "" && (strings.HasPrefix(digits, text) || strings.HasPrefix(id, text) && len(text) > len(id)-len(digits))
 }
