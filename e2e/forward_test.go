@@ -23,27 +23,27 @@ import (
 // TestForward: stdio processes beside the one that holds their data directory.
 func TestForward(t *testing.T) {
 	t.Parallel()
-	t.Run("calls go through", forwardedCalls)
+	t.Run("J12 calls go through", forwardedCalls)
 	for _, version := range []string{"2026-07-28", "2024-11-05"} {
-		t.Run("protocol "+version, func(t *testing.T) { speaksForwarded(t, version) })
+		t.Run("J12 protocol "+version, func(t *testing.T) { speaksForwarded(t, version) })
 	}
-	t.Run("the local socket", localSocket)
-	t.Run("a long path", longPath)
-	t.Run("all start at once", allAtOnce)
-	t.Run("a holder without a socket", noSocket)
+	t.Run("J12 the local socket", localSocket)
+	t.Run("J12 a long path", longPath)
+	t.Run("J12 all start at once", allAtOnce)
+	t.Run("J12 a holder without a socket", noSocket)
 	for name, end := range map[string]func(*raw){
 		"end of input": func(r *raw) { r.Stdin.Close() },
 		"SIGTERM":      func(r *raw) { r.Signal(syscall.SIGTERM) },
 	} {
-		t.Run("a forwarder ends by "+name, func(t *testing.T) { forwarderEnds(t, 0, end) })
-		t.Run("the holder ends by "+name, func(t *testing.T) { holderEnds(t, end) })
+		t.Run("J12 a forwarder ends by "+name, func(t *testing.T) { forwarderEnds(t, 0, end) })
+		t.Run("J12 the holder ends by "+name, func(t *testing.T) { holderEnds(t, end) })
 	}
-	t.Run("a forwarder is killed", func(t *testing.T) { forwarderEnds(t, -1, func(r *raw) { r.Signal(syscall.SIGKILL) }) })
-	t.Run("the holder is killed", holderKilled)
-	t.Run("the holder hangs", holderHangs)
-	t.Run("serve is restarted", serveRestarted)
-	t.Run("many takeovers under load", manyTakeovers)
-	t.Run("two data directories", twoDirectories)
+	t.Run("J12 a forwarder is killed", func(t *testing.T) { forwarderEnds(t, -1, func(r *raw) { r.Signal(syscall.SIGKILL) }) })
+	t.Run("J12 the holder is killed", holderKilled)
+	t.Run("J12 the holder hangs", holderHangs)
+	t.Run("J12 serve is restarted", serveRestarted)
+	t.Run("J12 many takeovers under load", manyTakeovers)
+	t.Run("J13 two data directories", twoDirectories)
 }
 
 // crowd is so many stdio processes on one data directory. The first one holds it.

@@ -25,12 +25,15 @@
 //
 // # Transports
 //
-// stdio.go and http_sse.go have one stream of messages to a client, and share
-// conn.go: every request in a goroutine, known by its ID before the next message
-// is taken. http_streamable.go has a POST for each message; http_sessions.go
-// knows the sessions and their calls, for cancels. http_events.go is how all
-// event streams are written: at once, in order, and not for ever to a client
-// that does not read. http.go ties them together, and has the limits.
+// stdio.go, peer.go and http_sse.go have one stream of messages to a client, and
+// share conn.go: every request in a goroutine, known by its ID before the next
+// message is taken. peer.go serves the client of another process, in which
+// forward.go copies its messages (forward_*.go: what has to be known of them, what
+// is told when the server goes, how the next one is found). http_streamable.go has
+// a POST for each message; http_sessions.go knows the sessions and their calls, for
+// cancels. http_events.go is how all event streams are written: at once, in order,
+// and not for ever to a client that does not read. http.go ties them together, and
+// has the limits.
 //
 // # Adding a tool
 //
