@@ -189,7 +189,12 @@ func (w *wire) Close() error {
 
 func (m *machine) dial() *client.Client {
 	m.t.Helper()
-	c, err := client.Dial(context.Background(), m.attach(), m.key)
+	return m.dialOn(m.attach())
+}
+
+func (m *machine) dialOn(w *wire) *client.Client {
+	m.t.Helper()
+	c, err := client.Dial(context.Background(), w, m.key)
 	check(m.t, err)
 	m.t.Cleanup(func() { c.Close() })
 	return c

@@ -169,14 +169,13 @@ func (j *job) state() protocol.ExecState {
 // firstBytes is as much of argv as fits, as text.
 func firstBytes(argv []string, limit int) (first []string) {
 	for _, arg := range argv {
-		arg = strings.ToValidUTF8(arg, "\uFFFD")
-		if limit -= len(arg) + 1; limit < 0 {
-			arg = strings.ToValidUTF8(arg[:max(0, len(arg)+limit)], "")
-		}
-		first = append(first, arg)
 		if limit <= 0 {
 			break
 		}
+		arg = strings.ToValidUTF8(arg, "\uFFFD")
+		arg = strings.ToValidUTF8(arg[:min(len(arg), limit)], "")
+		first = append(first, arg)
+		limit -= len(arg) + 1
 	}
 	return first
 }

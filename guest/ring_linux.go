@@ -29,10 +29,11 @@ func ringSize(memory int64) int {
 type ring struct {
 	data  []byte
 	total int64 // that came
+	lost  int64 // of the first, before it has grown
 }
 
 // oldest is where what is kept begins.
-func (r *ring) oldest() int64 { return max(0, r.total-int64(len(r.data))) }
+func (r *ring) oldest() int64 { return max(r.lost, r.total-int64(len(r.data))) }
 
 // put adds p, over what is oldest.
 func (r *ring) put(p []byte) {
@@ -49,8 +50,9 @@ func (r *ring) put(p []byte) {
 
 // grow makes room for more, in memory that begins with what is there.
 func (r *ring) grow(memory []byte) {
-	kept := make([]byte, r.total-r.oldest())
-	r.get(kept, r.oldest())
+	r.lost = r.oldest()
+	kept := make([]byte, r.total-r.lost)
+	r.get(kept, r.lost)
 	r.data = memory
 	r.total -= int64(len(kept))
 	r.put(kept)

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -83,22 +84,16 @@ const (
 	lastRealTime  = 64
 )
 
-// signalNumber knows every signal's name: SIGINT and the like, SIGRTMIN, and
-// SIGRTMIN+n.
+var otherNames = map[string]unix.Signal{
+	"SIGIOT": unix.SIGABRT, "SIGCLD": unix.SIGCHLD, "SIGPOLL": unix.SIGIO, "SIGRTMIN": firstRealTime,
+}
+
+// signalNumber knows every signal's name: SIGINT and the like, and SIGRTMIN+n.
 func signalNumber(name string) (sig unix.Signal, ok bool) {
-	if sig := unix.SignalNum(name); sig != 0 {
+	if sig := cmp.Or(unix.SignalNum(name), otherNames[name]); sig != 0 {
 		return sig, true
 	}
-	rest, ok := strings.CutPrefix(name, "SIGRTMIN")
-	if !ok {
-		return 0, false
-	}
-	n := 0
-	if rest != "" {
-		var err error
-		if n, err = strconv.Atoi(strings.TrimPrefix(rest, "+")); err != nil || rest[0] != '+' {
-			return 0, false
-		}
-	}
-	return unix.Signal(firstRealTime + n), n >= 0 && n <= lastRealTime-firstRealTime
+	digits, ok := strings.CutPrefix(name, "SIGRTMIN+")
+	n, err := strconv.ParseUint(digits, 10, 8)
+	return unix.Signal(firstRealTime + n), ok && err == nil && n <= lastRealTime-firstRealTime
 }

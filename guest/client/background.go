@@ -109,6 +109,7 @@ func (c *Client) Poll(ctx context.Context, params protocol.PollParams, emit func
 		limit = -1
 	}
 	frames := newFrames(r, limit, limit, emit)
+	frames.trailer = true
 	err = frames.end(&state, func() error { return frames.checkPoll(params, state) })
 	if err != nil {
 		return protocol.ExecState{}, err

@@ -43,6 +43,8 @@ type frames struct {
 	emit func(protocol.Stream, []byte) error
 	max  [3]int64 // bytes asked for, by stream; negative: all
 	sent [3]int64 // bytes received
+	// trailer: the guest may refuse it half-way. Of a command it cannot say that.
+	trailer bool
 }
 
 func newFrames(r *response, maxStdout, maxStderr int64, emit func(protocol.Stream, []byte) error) *frames {
@@ -71,6 +73,9 @@ func (f *frames) wait() (result []byte, err error) {
 	for {
 		stream, payload, err := f.in.Next()
 		if err == io.EOF {
+			if refused := trailerError(f.http); f.trailer && refused != nil {
+				return nil, refused
+			}
 			err = io.ErrUnexpectedEOF // no result yet, so not an end
 		}
 		if err != nil {
