@@ -78,8 +78,14 @@ func (b *Backend) makeVolume(ctx context.Context, i incarnation) error {
 	}
 	// Docker answers a name that is taken with the volume that has it.
 	made, err := b.docker.createVolume(ctx, volumeOptions(site, i.ref.Volume, i.creation))
-	if cerrdefs.IsConflict(err) || err == nil && made.Labels[labelCreation] != i.creation {
-		return nameTaken(err)
+	if cerrdefs.IsConflict(err) { // or with an error, when it differs too much
+		conflict := err
+		if made, err = b.docker.inspectVolume(ctx, i.ref.Volume); err != nil {
+			return conflict
+		}
+	}
+	if err == nil && made.Labels[labelCreation] != i.creation {
+		return nameTaken(nil)
 	}
 	return err
 }
@@ -107,13 +113,19 @@ func (b *Backend) makeContainer(ctx context.Context, i incarnation, fresh bool) 
 		err := b.docker.createContainer(ctx, i.ref.Container, c, h)
 		faults.Point("docker.container_made")
 		switch {
-		case cerrdefs.IsConflict(err):
+		case cerrdefs.IsConflict(err) && b.isTaken(ctx, i):
 			return nameTaken(err)
 		case cerrdefs.IsNotFound(err) && b.imageIsGone(ctx, i.image.ID):
 			return imageGone(i.spec.Image, err)
 		}
 		return err
 	})
+}
+
+// isTaken tells whether something else has the container's name.
+func (b *Backend) isTaken(ctx context.Context, i incarnation) bool {
+	found, err := b.docker.inspectContainer(ctx, i.ref.Container)
+	return err == nil && found.Config.Labels[labelCreation] != i.creation
 }
 
 func (b *Backend) imageIsGone(ctx context.Context, id string) bool {

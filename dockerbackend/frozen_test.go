@@ -1,115 +1,21 @@
 package dockerbackend
 
 import (
-	"io"
-	"net"
-	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/docker/docker/client"
-
+	"github.com/mcp-sandbox/mcp-sandbox/dockerbackend/faultproxy"
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 )
-
-// wire stands between a Backend and Docker and can stop passing bytes on, as a
-// daemon does that is stopped or swaps: it accepts everything and answers nothing.
-type wire struct {
-	listener net.Listener
-	docker   string // address behind it, as DOCKER_HOST has it
-	mu       sync.Mutex
-	thawed   chan struct{} // closed while bytes pass
-}
-
-func newWire(t *testing.T, r *rig) *wire {
-	t.Helper()
-	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "docker.sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &wire{listener: l, docker: r.docker.DaemonHost(), thawed: make(chan struct{})}
-	close(w.thawed)
-	t.Cleanup(func() { l.Close(); w.thaw() })
-	go w.serve()
-	return w
-}
-
-// server makes a Backend that reaches Docker over the wire.
-func (w *wire) server(r *rig) *Backend {
-	r.Helper()
-	api, err := client.NewClientWithOpts(client.WithHost("unix://" + w.listener.Addr().String()))
-	if err != nil {
-		r.Fatal(err)
-	}
-	b := newBackend(r.b.cfg, r.b.user, api)
-	r.Cleanup(func() { b.Close() })
-	return b
-}
-
-func (w *wire) freeze() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.thawed = make(chan struct{})
-}
-
-func (w *wire) thaw() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	select {
-	case <-w.thawed:
-	default:
-		close(w.thawed)
-	}
-}
-
-func (w *wire) serve() {
-	for {
-		server, err := w.listener.Accept()
-		if err != nil {
-			return
-		}
-		go func() {
-			defer server.Close()
-			w.wait()
-			network, address, _ := strings.Cut(w.docker, "://")
-			docker, err := net.Dial(network, address)
-			if err != nil {
-				return
-			}
-			defer docker.Close()
-			go w.copy(docker, server)
-			w.copy(server, docker)
-		}()
-	}
-}
-
-func (w *wire) wait() {
-	w.mu.Lock()
-	thawed := w.thawed
-	w.mu.Unlock()
-	<-thawed
-}
-
-func (w *wire) copy(to io.Writer, from io.Reader) {
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(buf)
-		w.wait()
-		if _, failed := to.Write(buf[:n]); err != nil || failed != nil {
-			return
-		}
-	}
-}
 
 // TestFrozenDaemon: every call ends by itself, in seconds, and all works again
 // when Docker does.
 func TestFrozenDaemon(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	w := newWire(t, r)
-	b := w.server(r)
+	p := faultproxy.Start(t, r.docker.DaemonHost())
+	b := r.behind(p)
 	box := r.create(spec(busybox))
 	guest, err := b.Open(r.ctx, box.ref, box.spec, box.image)
 	if err != nil {
@@ -118,7 +24,7 @@ func TestFrozenDaemon(t *testing.T) {
 	box.Guest = guest
 	box.sh("echo kept > f")
 	ref := r.ref()
-	w.freeze()
+	p.Freeze()
 	var calls sync.WaitGroup
 	for name, call := range map[string]func() error{
 		"probe":   func() error { _, err := b.Probe(r.ctx); return err },
@@ -137,7 +43,7 @@ func TestFrozenDaemon(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	w.thaw()
+	p.Thaw()
 	if guest, err = b.Open(r.ctx, box.ref, box.spec, box.image); err != nil {
 		t.Fatalf("open again: %v", err)
 	}
@@ -158,9 +64,9 @@ func TestFrozenDaemon(t *testing.T) {
 func TestFrozenBeforeTheFirstCall(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	w := newWire(t, r)
-	w.freeze()
-	b := w.server(r)
+	p := faultproxy.Start(t, r.docker.DaemonHost())
+	p.Freeze()
+	b := r.behind(p)
 	var calls sync.WaitGroup
 	for range 10 {
 		calls.Go(func() {
@@ -171,7 +77,7 @@ func TestFrozenBeforeTheFirstCall(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	w.thaw()
+	p.Thaw()
 	if _, err := b.List(r.ctx); err != nil {
 		t.Errorf("list: %v", err)
 	}

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcp-sandbox/mcp-sandbox/dockerbackend/faultproxy"
 	"github.com/mcp-sandbox/mcp-sandbox/e2e/client"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -124,11 +125,11 @@ func httpWithoutDocker(t *testing.T) {
 }
 
 func httpDaemonFreezes(t *testing.T) {
-	d := newDaemon(t)
+	d := faultproxy.Start(t, dockerHost())
 	s := startAt(t, client.REST)
 	s.Kill()
 	o := s.launch()
-	o.Env = append(o.Env[:len(o.Env):len(o.Env)], "DOCKER_HOST=unix://"+d.path)
+	o.Env = append(o.Env[:len(o.Env):len(o.Env)], "DOCKER_HOST="+d.Host())
 	c, err := client.Start(ctx(t), o)
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +137,7 @@ func httpDaemonFreezes(t *testing.T) {
 	s.use(c)
 	b := s.create()
 	b.must("echo kept > f")
-	d.freeze()
+	d.Freeze()
 	wait := inBackground(func() {
 		took(t, 75*time.Second, "exec on a frozen daemon", func() {
 			r := s.do("POST", b.at("/exec"), strings.NewReader(`{"command":"true","timeout_seconds":5}`))
@@ -158,7 +159,7 @@ func httpDaemonFreezes(t *testing.T) {
 		s.list()
 	})
 	wait()
-	d.thaw()
+	d.Thaw()
 	eventually(t, 30*time.Second, "it works again by itself", func() (bool, any) {
 		r, err := b.trySh("cat f")
 		return r.Stdout == "kept\n", err
