@@ -34,8 +34,8 @@ type settings struct {
 	MaxPidsLimit          int64   `group:"limits" placeholder:"N" default:"4096" min:"32" max:"4194304" help:"Most processes and threads of one sandbox."`
 	TmpSizeMB             int64   `name:"tmp-size-mb" group:"limits" placeholder:"MIB" default:"256" min:"1" max:"1048576" help:"Size of /tmp in a sandbox; at most half of its memory."`
 
-	DefaultExecTimeoutSeconds float64 `group:"calls" placeholder:"SECONDS" default:"60" min:"0.001" max:"31536000" help:"Time limit of a command that asks for none."`
-	MaxExecTimeoutSeconds     float64 `group:"calls" placeholder:"SECONDS" default:"3600" min:"0.001" max:"31536000" help:"Longest time limit of a command."`
+	DefaultExecTimeoutSeconds float64 `group:"calls" placeholder:"SECONDS" default:"60" min:"0.001" max:"31536000" help:"Time limit of a command that asks for none and cannot go on in the background."`
+	MaxExecTimeoutSeconds     float64 `group:"calls" placeholder:"SECONDS" default:"3600" min:"0.001" max:"31536000" help:"Longest time limit of a command that cannot go on in the background; of others it is that of a sandbox."`
 	MaxExecOutputBytes        int64   `group:"calls" placeholder:"BYTES" default:"10485760" min:"1" max:"1073741824" help:"Output kept of each stream of a command."`
 	MaxFileBytes              int64   `group:"calls" placeholder:"BYTES" default:"52428800" min:"1" max:"1099511627776" help:"Largest file that is read or written by a call."`
 	MaxSnapshotBytes          int64   `group:"storage" placeholder:"BYTES" default:"1073741824" min:"10240" max:"17592186044416" help:"Largest snapshot, as an uncompressed tar."`
