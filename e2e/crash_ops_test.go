@@ -17,6 +17,7 @@ type crashOp struct {
 	later   []string // moments between points, in the middle of what Docker is asked for
 	args    []string // of the server that may die
 	pooled  bool     // it waits for spares before, and not for what goes on afterwards
+	full    bool     // it is left out but with -full
 	start   bool     // what it may die during is its own start, on what prepare has left
 }
 
@@ -92,7 +93,7 @@ func crashOps() []crashOp {
 		{name: "fork", later: moments("snapshot.unpacking:1"), prepare: func(m *model) func() {
 			m.fewer(3)
 			_, snap := m.baseline()
-			return func() { m.fork(snap, 2) }
+			return func() { m.fork(snap, count(1, 2)) }
 		}},
 		{name: "fork of a damaged snapshot", prepare: func(m *model) func() {
 			_, snap := m.broken()
@@ -124,10 +125,10 @@ func crashOps() []crashOp {
 			}
 		}},
 		startAfter("create", "docker.started"),
-		startAfter("snapshot", "snapshot.named"),
 		startAfter("rollback", "snapshot.unpacking"),
-		startAfter("rollback", "rollback.switched"),
-		startAfter("destroy", "docker.container_removed"),
+		startAfter("snapshot", "snapshot.named").onlyFull(),
+		startAfter("rollback", "rollback.switched").onlyFull(),
+		startAfter("destroy", "docker.container_removed").onlyFull(),
 		{name: "start on a lost record", start: true, prepare: func(m *model) func() {
 			b, _ := m.baseline()
 			b.mayGo = true
@@ -154,6 +155,11 @@ func moments(points ...string) (all []string) {
 		}
 	}
 	return all
+}
+
+func (op crashOp) onlyFull() crashOp {
+	op.full = true
+	return op
 }
 
 // startAfter is the start of a server on what an operation has left that was
