@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -21,8 +23,19 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run builds the guest: the embedded ones may be missing or old.
+// run looks for what the tests have left running in this process.
 func run(m *testing.M) int {
+	code := build(m)
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, "left running:", err)
+		return 1
+	}
+	return code
+}
+
+// build builds the guest, for the embedded ones may be missing or old, and runs
+// the tests.
+func build(m *testing.M) int {
 	if testing.Short() {
 		return m.Run()
 	}
@@ -33,9 +46,9 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	guestPath = filepath.Join(dir, "guest")
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", guestPath, "../cmd/sandbox-guest")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
-	if out, err := build.CombinedOutput(); err != nil {
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", guestPath, "../cmd/sandbox-guest")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
+	if out, err := cmd.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the guest: %v\n%s", err, out)
 		return 1
 	}

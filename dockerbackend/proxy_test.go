@@ -54,11 +54,13 @@ func TestBehindASocketProxy(t *testing.T) {
 func (r *rig) filter() string {
 	r.Helper()
 	network, address, _ := strings.Cut(r.docker.DaemonHost(), "://")
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}}
+	r.Cleanup(transport.CloseIdleConnections)
 	proxy := &httputil.ReverseProxy{
-		Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(&url.URL{Scheme: "http", Host: "docker"}) },
-		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, address)
-		}},
+		Rewrite:   func(p *httputil.ProxyRequest) { p.SetURL(&url.URL{Scheme: "http", Host: "docker"}) },
+		Transport: transport,
 	}
 	l, err := net.Listen("unix", filepath.Join(r.TempDir(), "proxy.sock"))
 	if err != nil {

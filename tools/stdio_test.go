@@ -153,7 +153,8 @@ func TestN4QuickCallsAreAnsweredAtEndOfInput(t *testing.T) {
 // A client that reads nothing more must not keep the server.
 func TestN4ClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
-	_, stuck := io.Pipe()
+	unread, stuck := io.Pipe()
+	defer unread.Close()
 	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n")
 	start := time.Now()
 	if err := ServeStdio(t.Context(), newServer(hugeFile{}, "test", quiet()), in, stuck, quiet()); err != nil {

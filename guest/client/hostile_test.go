@@ -19,7 +19,10 @@ func fakeGuest(t *testing.T, handler http.HandlerFunc) *Client {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	key := protocol.Key{1, 2, 3}
-	go serveFake(theirs, handler)
+	s := &http.Server{Handler: handler, Protocols: new(http.Protocols)}
+	s.Protocols.SetUnencryptedHTTP2(true)
+	t.Cleanup(func() { s.Close() })
+	go serveFake(s, theirs)
 	c, err := Dial(t.Context(), ours, key)
 	if err != nil {
 		t.Fatal(err)
@@ -28,26 +31,26 @@ func fakeGuest(t *testing.T, handler http.HandlerFunc) *Client {
 	return c
 }
 
-func serveFake(conn net.Conn, handler http.HandlerFunc) {
+func serveFake(s *http.Server, conn net.Conn) {
 	greeting := make([]byte, 2*protocol.KeySize+protocol.NonceSize)
 	io.ReadFull(conn, greeting)
 	conn.Write(append([]byte("stale output of an old session"), greeting[protocol.KeySize:]...))
-	s := &http.Server{Handler: handler, Protocols: new(http.Protocols)}
-	s.Protocols.SetUnencryptedHTTP2(true)
-	s.Serve(&oneConn{conn: conn})
+	l := oneConn{make(chan net.Conn, 1)}
+	l.conns <- conn
+	s.Serve(l)
 }
 
-type oneConn struct{ conn net.Conn }
+// oneConn is a listener whose connections are sent to it.
+type oneConn struct{ conns chan net.Conn }
 
-func (l *oneConn) Accept() (net.Conn, error) {
-	if c := l.conn; c != nil {
-		l.conn = nil
+func (l oneConn) Accept() (net.Conn, error) {
+	if c, ok := <-l.conns; ok {
 		return c, nil
 	}
-	select {}
+	return nil, net.ErrClosed
 }
-func (l *oneConn) Close() error   { return nil }
-func (l *oneConn) Addr() net.Addr { return addr{} }
+func (l oneConn) Close() error   { close(l.conns); return nil }
+func (l oneConn) Addr() net.Addr { return addr{} }
 
 func frame(s protocol.Stream, payload string) []byte {
 	b := append(make([]byte, protocol.FrameHeaderSize), payload...)
