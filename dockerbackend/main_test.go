@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -26,11 +27,25 @@ func TestMain(m *testing.M) {
 // run looks for what the tests have left running in this process.
 func run(m *testing.M) int {
 	code := build(m)
-	if err := goleak.Find(); code == 0 && err != nil {
+	if code != 0 {
+		return code
+	}
+	if err := leaked(); err != nil {
 		fmt.Fprintln(os.Stderr, "left running:", err)
 		return 1
 	}
-	return code
+	return 0
+}
+
+// leaked waits for the last looks of those that watch calls: these end by
+// themselves.
+func leaked() (err error) {
+	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); {
+		if err = goleak.Find(); err == nil {
+			break
+		}
+	}
+	return err
 }
 
 // build builds the guest, for the embedded ones may be missing or old, and runs
