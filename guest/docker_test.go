@@ -270,3 +270,50 @@ func TestDockerA8KilledContainer(t *testing.T) {
 		t.Error("exec hangs")
 	}
 }
+
+// Background execs, as many as there may be and with more output than is kept,
+// cost an eighth of the sandbox's memory, and some megabytes.
+func TestDockerMemoryOfJobs(t *testing.T) {
+	for _, memory := range []int64{16, 512} {
+		limit := fmt.Sprintf("%dm", memory)
+		m := newContainer(t, "--pids-limit", "128", "--memory", limit, "--memory-swap", limit)
+		c := m.dialContainer()
+		m.sh(c, "true")
+		pid := docker(t, "inspect", "-f", "{{.State.Pid}}", m.container)
+		before := anonymousOf(t, pid)
+		for range protocol.MaxBackground {
+			id := m.background(c, command{sh: "head -c 2097152 /dev/zero; head -c 2097152 /dev/zero >&2"})
+			m.follow(c, id)
+		}
+		after := anonymousOf(t, pid)
+		t.Logf("%d MiB: anonymous memory of the guest %d KiB, with 32 jobs %d KiB", memory, before>>10, after>>10)
+		if most := memory<<20/8 + 8<<20; after-before > most {
+			t.Errorf("%d MiB: it has grown by %d bytes, more than %d", memory, after-before, most)
+		}
+		m.sh(c, "echo ok").expect(t, 0, "ok\n", "")
+	}
+}
+
+func anonymousOf(t testing.TB, pid string) int64 {
+	text, err := os.ReadFile("/proc/" + pid + "/status")
+	check(t, err)
+	_, rest, _ := strings.Cut(string(text), "RssAnon:")
+	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	check(t, err)
+	return kib << 10
+}
+
+// A background exec that lost a process to the OOM killer says so; one that a
+// caller has killed does not, also when another lost one before.
+func TestDockerOutOfMemoryInTheBackground(t *testing.T) {
+	m := newContainer(t, "--pids-limit", "64", "--memory", "64m", "--memory-swap", "64m")
+	c := m.dialContainer()
+	bystander := m.background(c, command{argv: []string{"sleep", "100"}})
+	if o := m.follow(c, m.background(c, command{argv: []string{"tail", "/dev/zero"}})); !o.OOMKilled || o.ExitCode != 137 {
+		t.Errorf("got %+v", o.ExecResult)
+	}
+	check(t, c.Signal(t.Context(), protocol.SignalParams{ID: bystander, Signal: "SIGKILL"}))
+	if o := m.follow(c, bystander); o.OOMKilled || o.ExitCode != 137 {
+		t.Errorf("the bystander: %+v", o.ExecResult)
+	}
+}
