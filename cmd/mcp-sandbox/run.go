@@ -22,7 +22,7 @@ const (
 // commands is the grammar of the command line.
 type commands struct {
 	Serve serveCmd `cmd:"" group:"servers" help:"Serve the HTTP API and MCP over HTTP, for many clients, until it is told to end."`
-	Stdio stdioCmd `cmd:"" group:"servers" help:"Serve MCP over standard input and output, for a client that starts the server itself."`
+	Stdio stdioCmd `cmd:"" group:"servers" help:"Serve MCP over standard input and output, for a client that starts the server itself. Forward to the server that holds the data directory, if there is one."`
 
 	Create   createCmd   `cmd:"" group:"use" help:"Create a sandbox and print its ID."`
 	Ls       lsCmd       `cmd:"" group:"use" help:"List sandboxes, or snapshots."`
