@@ -5,7 +5,8 @@
 #     -v /var/run/docker.sock:/var/run/docker.sock mcp-sandbox/server
 #
 # Whoever holds the Docker socket is root on the host: see docs/security.md. Keep the host
-# name: with the data directory it tells this server's sandboxes from another's.
+# name: under another one the data directory counts as a copy of itself, and sandboxes that
+# are alive are lost to it.
 FROM scratch
 COPY bin/mcp-sandbox /mcp-sandbox
 ENV AGENT_SANDBOX_DATA_DIR=/data
