@@ -226,6 +226,8 @@ func (m *model) rollback(b *modelSandbox, snap *modelSnapshot) error {
 
 func (m *model) renew(b *modelSandbox, ttl time.Duration) error {
 	m.s.t.Helper()
+	b.renewing.Lock()
+	defer b.renewing.Unlock()
 	began := time.Now()
 	m.mu.Lock()
 	before := b.expires

@@ -46,6 +46,7 @@ type modelSandbox struct {
 	ID       schemas.SandboxID
 	number   int        // in the order in which clients learnt of them
 	changing sync.Mutex // one change of its files at a time
+	renewing sync.Mutex // one new expiry at a time: answers do not tell which came last
 
 	states  []state // any one of these is right
 	expires []span  // likewise
