@@ -90,7 +90,6 @@ func synopsis(n *kong.Node) string {
 	return s
 }
 
-
 func flagRows(n *kong.Node, wanted func(*kong.Flag) bool) string {
 	var b strings.Builder
 	for _, f := range n.Flags {

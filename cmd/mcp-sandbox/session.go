@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 )
 
@@ -45,7 +46,8 @@ type interrupted struct{ signal syscall.Signal }
 
 func (i interrupted) Error() string { return i.signal.String() }
 
-// interruptible is done when a signal comes; the cause is [interrupted].
+// interruptible is done when a signal comes; the cause is [interrupted]. stop may
+// be called again.
 func interruptible() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -59,11 +61,11 @@ func interruptible() (ctx context.Context, stop func()) {
 		case <-quit:
 		}
 	}()
-	return ctx, func() {
+	return ctx, sync.OnceFunc(func() {
 		signal.Stop(signals)
 		close(quit)
 		cancel(nil)
-	}
+	})
 }
 
 // leavingTime is how long others may be waited for: until the next signal, and
