@@ -55,6 +55,12 @@ bench: build setup ## measure against Docker's own calls, in turn; figures to bi
 load: build setup ## a server under load and nonsense, in under three minutes: docs/load.md
 	go run ./e2e/load -server bin/mcp-sandbox
 
+DURATION ?= 1h
+
+.PHONY: soak
+soak: guest setup ## random work for DURATION (1h), with checks: nothing lost, nothing left, nothing grown
+	go test ./e2e -run '^TestSoak$$' -count 1 -v -timeout 0 -soak $(DURATION) $(TESTFLAGS)
+
 .PHONY: run
 run: build base ## serve HTTP on loopback with a fresh key, and say how to call it
 	@exec scripts/run

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"fmt"
-	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/e2e/client"
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/vitals"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -24,17 +22,11 @@ type load struct {
 	client *client.Client
 	boxes  []schemas.SandboxID
 
-	empty, idle usage // without sandboxes; with all of them, each used once
+	empty, idle vitals.Vitals // without sandboxes; with all of them, each used once
 	faults      faults
 	times       table
 	memory      table
 	answers     table
-}
-
-// usage is what the server holds.
-type usage struct {
-	rss                     int64
-	goroutines, descriptors int
 }
 
 func (l *load) start(dir string) (err error) {
@@ -64,8 +56,8 @@ func (l *load) begin() (err error) {
 		return err
 	}
 	l.idle, err = l.usage()
-	l.memory.line("no sandbox", l.empty.cells()...)
-	l.memory.line(fmt.Sprint(*boxes, " sandboxes, idle"), l.idle.cells()...)
+	l.memory.line("no sandbox", l.empty.Cells()...)
+	l.memory.line(fmt.Sprint(*boxes, " sandboxes, idle"), l.idle.Cells()...)
 	return err
 }
 
@@ -128,20 +120,20 @@ func (l *load) untouched() {
 
 // calm waits until the server holds no more than it did, but for a little: what
 // the runtime keeps for itself, and the connection that asks.
-func (l *load) calm(when string, base usage) {
+func (l *load) calm(when string, base vitals.Vitals) {
 	const few = 4
 	began := time.Now()
 	for {
 		now, err := l.usage()
-		ok := err == nil && now.goroutines <= base.goroutines+few && now.descriptors <= base.descriptors+few &&
-			now.rss <= l.idle.rss+*slack<<20
+		ok := err == nil && now.Goroutines <= base.Goroutines+few && now.Descriptors <= base.Descriptors+few &&
+			now.RSS <= l.idle.RSS+*slack<<20
 		if ok {
-			l.memory.line(when, append(now.cells(), fmt.Sprintf("after %.1f s", time.Since(began).Seconds()))...)
+			l.memory.line(when, append(now.Cells(), fmt.Sprintf("after %.1f s", time.Since(began).Seconds()))...)
 			return
 		}
 		if err != nil || time.Since(began) > time.Minute {
 			l.faults.add("%s: %v is not back at %v (%v)", when, now, base, err)
-			l.memory.line(when, now.cells()...)
+			l.memory.line(when, now.Cells()...)
 			return
 		}
 	}
@@ -170,60 +162,11 @@ func (l *load) scanLog() {
 	}
 }
 
-// usage asks over one connection, and leaves the server a moment to close those
-// that the client has closed.
-func (l *load) usage() (u usage, err error) {
-	l.client.HTTP.CloseIdleConnections()
-	time.Sleep(100 * time.Millisecond)
-	if u.goroutines, err = l.metric("go_goroutines"); err != nil {
-		return u, err
-	}
-	if u.rss, err = l.rss(); err != nil {
-		return u, err
-	}
-	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", l.client.Pid()))
-	u.descriptors = len(open)
-	return u, err
-}
+func (l *load) usage() (vitals.Vitals, error) { return vitals.Read(l.ctx, l.client) }
 
-// metric is the value of a metric without labels.
-func (l *load) metric(name string) (int, error) {
-	req, err := l.client.Request(l.ctx, "GET", "/metrics", nil)
-	if err != nil {
-		return 0, err
-	}
-	resp, err := l.client.HTTP.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return 0, fmt.Errorf("/metrics: %s", resp.Status)
-	}
-	value, found := 0, false
-	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		if rest, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
-			_, err = fmt.Sscan(rest, &value)
-			found = true
-		}
-	}
-	if !found {
-		return 0, fmt.Errorf("/metrics has no %s", name)
-	}
-	return value, err
-}
+func (l *load) metric(name string) (int, error) { return vitals.Metric(l.ctx, l.client, name) }
 
-// rss is the server's resident memory, in bytes.
-func (l *load) rss() (int64, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", l.client.Pid()))
-	if err != nil {
-		return 0, fmt.Errorf("read the server's memory: %w", err)
-	}
-	_, rest, _ := strings.Cut(string(raw), "VmRSS:")
-	var kb int64
-	_, err = fmt.Sscan(rest, &kb)
-	return kb << 10, err
-}
+func (l *load) rss() (int64, error) { return vitals.RSS(l.client.Pid()) }
 
 // watch follows the server's memory until it is told to stop, and returns the
 // most that it saw.
@@ -257,8 +200,8 @@ func (l *load) watch() (stop func() int64) {
 func (l *load) measured(what string, part func()) error {
 	stop := l.watch()
 	part()
-	l.memory.line(what+", peak", mib(stop()))
+	l.memory.line(what+", peak", vitals.MiB(stop()))
 	after, err := l.usage()
-	l.memory.line(what+", after", after.cells()...)
+	l.memory.line(what+", after", after.Cells()...)
 	return err
 }

@@ -41,10 +41,6 @@ func (l *load) print(w io.Writer) error {
 	return nil
 }
 
-func (u usage) cells() []string {
-	return []string{mib(u.rss), fmt.Sprint(u.goroutines), fmt.Sprint(u.descriptors)}
-}
-
 // percentile is the nearest rank.
 func percentile(times []time.Duration, p int) time.Duration {
 	sorted := slices.Sorted(slices.Values(times))
@@ -55,8 +51,6 @@ func percentile(times []time.Duration, p int) time.Duration {
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
-
-func mib(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
 // faults is what was not as it should be; of many, the first are told.
 type faults struct {

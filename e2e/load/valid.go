@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/vitals"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -115,7 +116,7 @@ func (l *load) unread() error {
 		stop := l.watch()
 		time.Sleep(8 * time.Second)
 		if grown := stop() - full; grown > 4<<20 {
-			l.faults.add("%s: memory grew by %s", what, mib(grown))
+			l.faults.add("%s: memory grew by %s", what, vitals.MiB(grown))
 		}
 		if n, err := l.metric("mcp_sandbox_execs_in_flight"); err != nil || n != *readers {
 			l.faults.add("%s: %d commands run (%v)", what, n, err)
