@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"time"
 )
@@ -133,5 +132,5 @@ func hangUp(w http.ResponseWriter, last string) {
 		return
 	}
 	io.WriteString(conn, last)
-	conn.(net.Conn).Close()
+	conn.Close()
 }
