@@ -24,13 +24,30 @@ func mustDocker(t *testing.T, args ...string) string {
 	return out
 }
 
+// docker is Docker's own command, put to the server's daemon.
+func (p *program) docker(args ...string) (string, error) {
+	if p.dockerHost != "" {
+		args = append([]string{"--host", p.dockerHost}, args...)
+	}
+	return docker(args...)
+}
+
+func (s *server) mustDocker(args ...string) string {
+	s.t.Helper()
+	out, err := s.docker(args...)
+	if err != nil {
+		s.t.Fatalf("docker %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
 // containers and volumes are what there is of this server, by its label.
 func (s *server) containers() []string { return s.found("ps", "-aq") }
 func (s *server) volumes() []string    { return s.found("volume", "ls", "-q") }
 
 func (s *server) found(args ...string) []string {
 	s.t.Helper()
-	out, err := docker(append(args, "--filter", "label=io.agent-sandbox.instance="+s.instance)...)
+	out, err := s.docker(append(args, "--filter", "label=io.agent-sandbox.instance="+s.instance)...)
 	if err != nil {
 		s.t.Errorf("docker %v: %v %s", args, err, out)
 	}
@@ -42,7 +59,7 @@ func (s *server) containerOf(id string) string {
 	s.t.Helper()
 	var found []string
 	for _, c := range s.containers() {
-		if name, _ := docker("inspect", "-f", "{{.Name}}", c); strings.Contains(name, strings.TrimPrefix(id, "sb_")) {
+		if name, _ := s.docker("inspect", "-f", "{{.Name}}", c); strings.Contains(name, strings.TrimPrefix(id, "sb_")) {
 			found = append(found, c)
 		}
 	}
@@ -55,7 +72,7 @@ func (s *server) containerOf(id string) string {
 // volumeOf is the volume of a sandbox's container.
 func (s *server) volumeOf(id string) string {
 	s.t.Helper()
-	return mustDocker(s.t, "inspect", "-f", `{{range .Mounts}}{{if eq .Destination "/workspace"}}{{.Name}}{{end}}{{end}}`, s.containerOf(id))
+	return s.mustDocker("inspect", "-f", `{{range .Mounts}}{{if eq .Destination "/workspace"}}{{.Name}}{{end}}{{end}}`, s.containerOf(id))
 }
 
 // inspection is the part of "docker inspect" that says how a container is closed in.
@@ -87,7 +104,7 @@ type inspection struct {
 func (s *server) inspect(id string) inspection {
 	s.t.Helper()
 	var all []inspection
-	raw := mustDocker(s.t, "inspect", s.containerOf(id))
+	raw := s.mustDocker("inspect", s.containerOf(id))
 	if err := json.Unmarshal([]byte(raw), &all); err != nil || len(all) != 1 {
 		s.t.Fatalf("read docker inspect: %v in %s", err, raw)
 	}
@@ -97,13 +114,13 @@ func (s *server) inspect(id string) inspection {
 // leftovers describes what a server left in Docker, and removes it.
 func (s *server) leftovers() (left []string) {
 	for _, c := range s.containers() {
-		name, _ := docker("inspect", "-f", "{{.Name}} ({{.State.Status}})", c)
+		name, _ := s.docker("inspect", "-f", "{{.Name}} ({{.State.Status}})", c)
 		left = append(left, "container "+name)
-		docker("rm", "-f", c)
+		s.docker("rm", "-f", c)
 	}
 	for _, v := range s.volumes() {
 		left = append(left, fmt.Sprint("volume ", v))
-		docker("volume", "rm", "-f", v)
+		s.docker("volume", "rm", "-f", v)
 	}
 	return left
 }

@@ -50,11 +50,14 @@ type program struct {
 	instance string
 	args     []string
 	env      []string
-	door     client.Door
-	build    func() (string, error) // by default, binary
-	behind   *client.Process        // that this one forwards to; nil but at the door for it
-	options  []mcpclient.ClientOption
-	poolSize int // how many spares the server that runs now keeps
+	// dockerHost is a daemon, or what stands in front of one; by default that of
+	// all tests.
+	dockerHost string
+	door       client.Door
+	build      func() (string, error) // by default, binary
+	behind     *client.Process        // that this one forwards to; nil but at the door for it
+	options    []mcpclient.ClientOption
+	poolSize   int // how many spares the server that runs now keeps
 }
 
 // start runs a server whose default image is busybox. When the test ends, all
@@ -161,6 +164,10 @@ func (s *server) launch(args ...string) client.Options {
 	var log io.Writer
 	if *serverLog {
 		log = os.Stderr
+	}
+	env := s.env
+	if s.dockerHost != "" {
+		env = append(env[:len(env):len(env)], "DOCKER_HOST="+s.dockerHost)
 	}
 	return client.Options{Binary: path, Door: s.door, Key: aliceKey, Args: args, Env: s.env, Stderr: log}
 }

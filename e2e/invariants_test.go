@@ -151,7 +151,7 @@ func (s *server) inDocker(m *model) (all []string) {
 		"network":   {"network", "ls", "--filter", label, "--format", "{{.Name}}"},
 		"volume":    {"volume", "ls", "--format", `{{.Name}} {{.Label "io.agent-sandbox.instance"}}`},
 	} {
-		out, err := docker(list...)
+		out, err := s.docker(list...)
 		if err != nil {
 			s.t.Errorf("docker %v: %v %s", list, err, out)
 		}
