@@ -27,6 +27,7 @@ func TestCLI(t *testing.T) {
 				{"B13 Ctrl-C", cliInterrupt},
 				{"F copies", cliCopy},
 				{"background", cliBackground},
+				{"terminal", cliShell},
 			})
 		})
 	}

@@ -14,7 +14,8 @@ Every flag is also an environment variable, named beside it; a flag wins. Docker
 Docker client finds it (DOCKER_HOST, DOCKER_TLS_VERIFY, …).
 
 Exit codes: 0 all is well; 1 the command failed, or doctor found a problem; 2 a flag or setting is
-wrong; 3 another server holds the data directory.`
+wrong; 3 another server holds the data directory. exec, logs -f and shell have the exit code of the
+command in the sandbox, 124 when it ran out of time, and 125 when it was not seen to its end.`
 
 var serverGroup = &kong.Group{Key: "server", Title: "Server:"}
 

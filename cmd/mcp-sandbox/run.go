@@ -27,6 +27,7 @@ type commands struct {
 	Create   createCmd   `cmd:"" group:"use" help:"Create a sandbox and print its ID."`
 	Ls       lsCmd       `cmd:"" group:"use" help:"List sandboxes, or snapshots."`
 	Exec     execCmd     `cmd:"" group:"use" help:"Run a command in a sandbox, with its output as it comes and its exit code."`
+	Shell    shellCmd    `cmd:"" group:"use" help:"Work in a sandbox by a terminal."`
 	Ps       psCmd       `cmd:"" group:"use" help:"List the background commands of a sandbox."`
 	Logs     logsCmd     `cmd:"" group:"use" help:"Print the output of a background command, and follow it to its end."`
 	Kill     killCmd     `cmd:"" group:"use" help:"Kill a background command, or send it a signal."`
@@ -103,7 +104,7 @@ func (e *env) usageError(err error) error {
 	if p := (*kong.ParseError)(nil); errors.As(err, &p) && p.Context.Selected() != nil {
 		command = p.Context.Selected().Name + " "
 	}
-	if command == "exec " || command == "logs " {
+	if command == "exec " || command == "logs " || command == "shell " {
 		code = exitTrouble // the others are their command's
 	}
 	if bad := (*badValue)(nil); errors.As(err, &bad) {
