@@ -170,9 +170,9 @@ func checkSandbox(b *sandbox, m *model) {
 	b.t.Helper()
 	r, err := b.trySh("ls -A | xargs -r sha256sum")
 	switch {
-	case err != nil && b.get(b.ID).Status == schemas.StatusFailed && client.Code(err) == string(schemas.CodeConflict) && (m == nil || m.mayFail):
-		return
 	case err != nil && m != nil && m.mayBeGone(&modelSandbox{expires: []span{{b.ExpiresAt, b.ExpiresAt}}}):
+		return
+	case err != nil && b.get(b.ID).Status == schemas.StatusFailed && client.Code(err) == string(schemas.CodeConflict) && (m == nil || m.mayFail):
 		return
 	case err != nil || r.ExitCode != 0 && m != nil:
 		b.t.Errorf("%s (%s) does not work: %v, %+v\n%s", b.ID, b.Status, err, r, tail(b.Log()))
