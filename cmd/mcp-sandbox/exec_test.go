@@ -139,6 +139,6 @@ func TestBackground(t *testing.T) {
 		t.Errorf("code %d, %q, %q", o.code, o.stdout, o.stderr)
 	}
 	u.run("kill", "-s", "HUP", "b", string(endless)).fails(1, "the command has ended")
-	u.run("kill", "b", "ex_f").fails(1, "no background command of "+id+` has the ID "ex_f"`)
+	u.run("kill", "b", "ex_none").fails(1, "no background command of "+id+` has the ID "ex_none"`)
 	u.run("logs", "b", "ex_0123456789abcdef").fails(125, "ex_0123456789abcdef")
 }
