@@ -254,8 +254,12 @@ func (m *model) destroy(b *modelSandbox) error {
 	mayGo := m.mayBeGone(b)
 	m.mu.Lock()
 	b.mayGo = true
+	b.destroys++
 	m.mu.Unlock()
 	err := m.s.destroy(b.ID)
+	m.mu.Lock()
+	mayGo = mayGo || b.destroys > 1 // another client's may have come first
+	m.mu.Unlock()
 	if m.judge("sandbox_destroy", err, mayGo) != open {
 		m.mu.Lock()
 		defer m.mu.Unlock()

@@ -51,8 +51,12 @@ func (m *model) deleteSnapshot(snap *modelSnapshot) error {
 	m.mu.Lock()
 	mayGo := snap.mayGo
 	snap.mayGo = true
+	snap.deletes++
 	m.mu.Unlock()
 	err := m.s.deleteSnapshot(snap.ID)
+	m.mu.Lock()
+	mayGo = mayGo || snap.deletes > 1 // another client's may have come first
+	m.mu.Unlock()
 	if m.judge("snapshot_delete", err, mayGo) != open {
 		m.mu.Lock()
 		defer m.mu.Unlock()

@@ -48,18 +48,20 @@ type modelSandbox struct {
 	changing sync.Mutex // one change of its files at a time
 	renewing sync.Mutex // one new expiry at a time: answers do not tell which came last
 
-	states  []state // any one of these is right
-	expires []span  // likewise
-	mayGo   bool    // or it is gone
+	states   []state // any one of these is right
+	expires  []span  // likewise
+	mayGo    bool    // or it is gone
+	destroys int     // begun
 }
 
 // modelSnapshot is one snapshot that a client knows of.
 type modelSnapshot struct {
-	ID     schemas.SnapshotID
-	number int
-	answer *schemas.Snapshot // as it was last seen: it never changes
-	files  []files           // any one of these is in it
-	mayGo  bool              // or it is gone
+	ID      schemas.SnapshotID
+	number  int
+	answer  *schemas.Snapshot // as it was last seen: it never changes
+	files   []files           // any one of these is in it
+	mayGo   bool              // or it is gone
+	deletes int               // begun
 }
 
 // making is a call that makes sandboxes.

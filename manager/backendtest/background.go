@@ -78,6 +78,10 @@ func (t *task) poll(ctx context.Context, o manager.PollOptions, emit func(schema
 		}()
 	}
 	for timeout := time.After(max(0, o.Wait)); ; {
+		if !o.Follow { // what it waited before may be gone: nobody was held up for it
+			f.stdout, f.stderr = max(f.stdout, k.stdout.start()), max(f.stderr, k.stderr.start())
+			begin = *f
+		}
 		got, err := k.giveLocked(f, o, emit)
 		if err != nil {
 			return manager.ExecState{}, err
