@@ -21,6 +21,12 @@ func (b *Backend) Remove(ctx context.Context, ref manager.Ref) error {
 	if err := b.removeOwnContainer(ctx, ref.Container); err != nil {
 		return err
 	}
+	found, err := b.docker.inspectVolume(ctx, ref.Volume)
+	if err == nil && len(found.Labels) == 0 {
+		// A daemon that is stopped while it makes a volume forgets the labels. The
+		// name is a random one of ours, and one that was taken before is never made.
+		return b.destroyVolume(ctx, ref.Volume)
+	}
 	return b.removeOwnVolume(ctx, ref.Volume)
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/client"
 )
 
 // dockerd is a Docker daemon of a test's own, with its data on a small disk of its
@@ -43,13 +45,30 @@ func startDockerd(t *testing.T, megabytes int) *dockerd {
 	d := &dockerd{t: t, dir: dir, data: filepath.Join(dir, "data")}
 	t.Cleanup(d.finish)
 	check(t, os.Mkdir(d.data, 0o700))
-	check(t, unix.Mount("tmpfs", d.data, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=711", megabytes)))
+	d.mount(megabytes)
 	d.start()
 	image := exec.Command("sh", "-c", "docker save "+busybox+" | docker --host "+d.host()+" load")
 	if out, err := image.CombinedOutput(); err != nil {
 		t.Fatalf("load the image: %v\n%s", err, out)
 	}
 	return d
+}
+
+// mount gives the daemon a disk in a file or, where there are no loop devices, in
+// memory (which then counts as that of the sandboxes that write to it).
+func (d *dockerd) mount(megabytes int) {
+	d.t.Helper()
+	disk := filepath.Join(d.dir, "disk")
+	check(d.t, os.WriteFile(disk, nil, 0o600))
+	check(d.t, os.Truncate(disk, int64(megabytes)<<20))
+	out, err := exec.Command("mkfs.ext4", "-q", "-m", "0", disk).CombinedOutput()
+	if err == nil {
+		out, err = exec.Command("mount", "-o", "loop", disk, d.data).CombinedOutput()
+	}
+	if err != nil {
+		d.t.Logf("no disk in a file: %v %s", err, out)
+		check(d.t, unix.Mount("tmpfs", d.data, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=711", megabytes)))
+	}
 }
 
 func (d *dockerd) host() string { return "unix://" + filepath.Join(d.dir, "docker.sock") }
@@ -82,6 +101,18 @@ func (d *dockerd) start() {
 		out, err := d.docker("version", "--format", "{{.Server.Version}}")
 		return err == nil, []any{out, tail(d.log())}
 	})
+}
+
+// serve runs a server on the daemon.
+func (d *dockerd) serve(t *testing.T) *server {
+	t.Helper()
+	s := launch(t, program{door: client.REST, dockerHost: d.host(), env: []string{"AGENT_SANDBOX_API_KEYS=alice:" + aliceKey}}, "--reap-interval-seconds=1")
+	b := s.create()
+	if n := len(s.containers()); n != 1 {
+		t.Fatalf("its first sandbox has %d containers on the daemon", n)
+	}
+	check(t, s.destroy(b.ID))
+	return s
 }
 
 func (d *dockerd) pidFile() string { return filepath.Join(d.dir, "pid") }
@@ -120,7 +151,7 @@ func (d *dockerd) finish() {
 	mounts, _ := os.ReadFile("/proc/self/mounts")
 	for line := range strings.Lines(string(mounts)) {
 		if at := strings.Fields(line)[1]; strings.HasPrefix(at, d.dir+"/") {
-			unix.Unmount(at, unix.MNT_DETACH)
+			exec.Command("umount", "--lazy", "--detach-loop", at).Run()
 		}
 	}
 	if err := os.RemoveAll(d.dir); err != nil {

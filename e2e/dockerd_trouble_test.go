@@ -1,13 +1,15 @@
 package e2e
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/mcp-sandbox/mcp-sandbox/e2e/client"
 )
 
 // TestDockerdTrouble is J5, J6 and J8 on a real daemon and under load: several
@@ -16,10 +18,9 @@ import (
 func TestDockerdTrouble(t *testing.T) {
 	t.Parallel()
 	d := startDockerd(t, 1024)
-	s := launch(t, program{door: client.REST, dockerHost: d.host(), env: []string{"AGENT_SANDBOX_API_KEYS=alice:" + aliceKey}}, "--reap-interval-seconds=1")
+	s := d.serve(t)
 	m := newModel(s)
 	m.mayFail = true
-	m.baseline()
 	for round := range count(1, 10) {
 		for _, trouble := range []struct {
 			name string
@@ -57,13 +58,27 @@ func duringTrouble(s *server, m *model, round uint64, trouble func()) {
 	var clients sync.WaitGroup
 	over := make(chan struct{})
 	end := sync.OnceFunc(func() { close(over); clients.Wait() })
-	defer end()
+	defer func() {
+		end()
+		if s.t.Failed() {
+			s.t.Logf("%s", s.Log())
+		}
+	}()
 	for i := range chaosClients {
 		r := rand.New(rand.NewPCG(*seed+round, uint64(i)))
 		clients.Go(func() {
 			for !closed(over) {
 				began := time.Now()
+				dump := time.AfterFunc(40*time.Second, func() {
+					buf := make([]byte, 4<<20)
+					buf = buf[:runtime.Stack(buf, true)]
+					os.WriteFile(fmt.Sprintf("/tmp/stuck-%d.txt", time.Now().UnixNano()), buf, 0o600)
+					out, _ := exec.Command("ss", "-tnp").CombinedOutput()
+					os.WriteFile(fmt.Sprintf("/tmp/stuck-ss-%d.txt", time.Now().UnixNano()), out, 0o600)
+					s.Signal(syscall.SIGQUIT)
+				})
 				m.act(r)
+				dump.Stop()
 				if took := time.Since(began); took > 90*time.Second {
 					s.t.Errorf("a call took %v", took)
 				}

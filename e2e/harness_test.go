@@ -169,7 +169,7 @@ func (s *server) launch(args ...string) client.Options {
 	if s.dockerHost != "" {
 		env = append(env[:len(env):len(env)], "DOCKER_HOST="+s.dockerHost)
 	}
-	return client.Options{Binary: path, Door: s.door, Key: aliceKey, Args: args, Env: s.env, Stderr: log}
+	return client.Options{Binary: path, Door: s.door, Key: aliceKey, Args: args, Env: env, Stderr: log}
 }
 
 // restart kills the server as a crash would and starts it again.
