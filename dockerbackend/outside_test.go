@@ -126,6 +126,27 @@ func TestNamesTakenByOthers(t *testing.T) {
 	r.wantUntouched(ref, "container")
 }
 
+// TestVolumeWithoutLabels: Docker makes a volume first and notes its labels after,
+// and may end in between.
+func TestVolumeWithoutLabels(t *testing.T) {
+	r := newRig(t)
+	ref := r.ref()
+	if _, err := r.docker.VolumeCreate(r.ctx, volume.CreateOptions{Name: ref.Volume}); err != nil {
+		t.Fatal(err)
+	}
+	defer r.docker.VolumeRemove(r.ctx, ref.Volume, true)
+	if err := r.b.RemoveFound(r.ctx, manager.Found{Kind: manager.FoundVolume, Name: ref.Volume}); err != nil {
+		t.Errorf("remove found: %v", err)
+	}
+	if _, err := r.docker.VolumeInspect(r.ctx, ref.Volume); err != nil {
+		t.Errorf("what no record names, and has no label: %v", err)
+	}
+	r.mustRemove(ref)
+	if _, err := r.docker.VolumeInspect(r.ctx, ref.Volume); err == nil {
+		t.Error("what a record names stays")
+	}
+}
+
 // wantUntouched: neither Remove nor RemoveFound takes what is not ours.
 func (r *rig) wantUntouched(ref manager.Ref, what string) {
 	r.Helper()

@@ -21,13 +21,9 @@ func (b *Backend) Remove(ctx context.Context, ref manager.Ref) error {
 	if err := b.removeOwnContainer(ctx, ref.Container); err != nil {
 		return err
 	}
-	found, err := b.docker.inspectVolume(ctx, ref.Volume)
-	if err == nil && len(found.Labels) == 0 {
-		// A daemon that is stopped while it makes a volume forgets the labels. The
-		// name is a random one of ours, and one that was taken before is never made.
-		return b.destroyVolume(ctx, ref.Volume)
-	}
-	return b.removeOwnVolume(ctx, ref.Volume)
+	// A daemon that ends while it makes a volume keeps the volume and forgets its
+	// labels. The name is enough here: it is a record's, and like no other.
+	return b.removeVolumeIf(ctx, ref.Volume, func(labels map[string]string) bool { return len(labels) == 0 || b.owns(labels) })
 }
 
 // removeOwnContainer destroys a container if it is this server's, by its ID, so
@@ -51,8 +47,12 @@ func (b *Backend) removeOwnContainer(ctx context.Context, name string) error {
 }
 
 func (b *Backend) removeOwnVolume(ctx context.Context, name string) error {
+	return b.removeVolumeIf(ctx, name, b.owns)
+}
+
+func (b *Backend) removeVolumeIf(ctx context.Context, name string, ours func(labels map[string]string) bool) error {
 	found, err := b.docker.inspectVolume(ctx, name)
-	if cerrdefs.IsNotFound(err) || err == nil && !b.owns(found.Labels) {
+	if cerrdefs.IsNotFound(err) || err == nil && !ours(found.Labels) {
 		return nil
 	}
 	if err != nil {

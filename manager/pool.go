@@ -167,7 +167,9 @@ func (p *pool) settle(volume string) {
 // discard removes a spare under every name that it may have. What cannot be
 // removed now is an orphan.
 func (p *pool) discard(ctx context.Context, s *spare, refs ...Ref) {
-	s.guest.Close()
+	if s.guest != nil {
+		s.guest.Close()
+	}
 	ctx, cancel := p.m.outlive(ctx)
 	defer cancel()
 	for _, ref := range refs {

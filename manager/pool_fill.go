@@ -151,7 +151,7 @@ func (p *pool) make(spec Spec, image Image) (err error) {
 	p.out[s] = true
 	p.mu.Unlock()
 	if s.guest, err = p.backend.Create(ctx, s.inc.Ref, spec, image); err != nil {
-		p.settle(name)
+		p.discard(ctx, s, s.inc.Ref) // part of it may exist
 		p.m.noteFailed(err)
 		return err
 	}
