@@ -32,7 +32,7 @@ check: guest ## formatting, vet, staticcheck, layers, generated files, other sys
 
 .PHONY: test
 test: guest setup ## all tests: unit, conformance and end to end, on a real Docker daemon
-	go test -timeout 18m $(TESTFLAGS) ./...
+	go test -timeout 20m $(TESTFLAGS) ./...
 
 .PHONY: test-short
 test-short: guest ## the tests that need no Docker
@@ -41,7 +41,7 @@ test-short: guest ## the tests that need no Docker
 .PHONY: race
 race: guest ## the same under the race detector
 	@scripts/need gcc
-	go test -race -short -timeout 7m $(TESTFLAGS) ./...
+	go test -race -short -timeout 10m $(TESTFLAGS) ./...
 
 .PHONY: demo
 demo: build base ## an agent's session from start to end: run, break, roll back, fork
