@@ -96,7 +96,7 @@ func badNeighbours(s *server) {
 	c, cancel := context.WithCancel(ctx(s.t))
 	var waits []func()
 	for _, command := range []string{
-		`bomb() { bomb | bomb & }; bomb; sleep 60`,
+		`bomb() { bomb | bomb & }; bomb; exec sleep 60`,
 		"while :; do cat /dev/zero > /tmp/x; rm /tmp/x; done",
 		"yes",
 		"tail /dev/zero; while :; do :; done",
