@@ -1,11 +1,7 @@
 package e2e
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -69,16 +65,7 @@ func duringTrouble(s *server, m *model, round uint64, trouble func()) {
 		clients.Go(func() {
 			for !closed(over) {
 				began := time.Now()
-				dump := time.AfterFunc(40*time.Second, func() {
-					buf := make([]byte, 4<<20)
-					buf = buf[:runtime.Stack(buf, true)]
-					os.WriteFile(fmt.Sprintf("/tmp/stuck-%d.txt", time.Now().UnixNano()), buf, 0o600)
-					out, _ := exec.Command("ss", "-tnp").CombinedOutput()
-					os.WriteFile(fmt.Sprintf("/tmp/stuck-ss-%d.txt", time.Now().UnixNano()), out, 0o600)
-					s.Signal(syscall.SIGQUIT)
-				})
 				m.act(r)
-				dump.Stop()
 				if took := time.Since(began); took > 90*time.Second {
 					s.t.Errorf("a call took %v", took)
 				}
