@@ -144,6 +144,7 @@ func (d *dockerd) finish() {
 		d.signal(syscall.SIGCONT)
 		d.end(syscall.SIGTERM)
 		d.endContainerd(syscall.SIGTERM)
+		d.endShims()
 	}
 	if d.t.Failed() {
 		d.t.Logf("dockerd: %s", tail(d.log()))
@@ -189,4 +190,19 @@ func (d *dockerd) endContainerd(s syscall.Signal) {
 		_, alive := d.containerd()
 		return !alive, pid
 	})
+}
+
+// endShims ends what a containerd that was killed has left: a process for each
+// container that it ran.
+func (d *dockerd) endShims() {
+	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, name := range commands {
+		text, err := os.ReadFile(name)
+		if err != nil || !strings.Contains(string(text), "containerd-shim") || !strings.Contains(string(text), d.dir+"/") {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
