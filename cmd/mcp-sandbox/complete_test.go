@@ -99,7 +99,7 @@ func TestCompletionScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(self, bin); err != nil { // testscript.Main is the command by this name
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	bash := func(line string) string {
 		return `source <(mcp-sandbox completion bash); COMP_LINE='` + line + `'; COMP_POINT=${#COMP_LINE}; _mcp_sandbox mcp-sandbox; printf '%s\n' "${COMPREPLY[@]}"`

@@ -219,7 +219,7 @@ func TestOverWhatIsThere(t *testing.T) {
 	write(t, target, "f", "old", 0o400, time.Now())
 	write(t, target, "full/f", "old", 0o600, time.Now())
 	if err := os.Symlink("../outside", filepath.Join(target, "l")); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	var skipped notes
 	tarball := entries(t, file("f"), file("l"), file("full"), file("full/g"))
