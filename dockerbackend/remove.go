@@ -6,6 +6,7 @@ import (
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/filters"
 
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
@@ -21,9 +22,22 @@ func (b *Backend) Remove(ctx context.Context, ref manager.Ref) error {
 	if err := b.removeOwnContainer(ctx, ref.Container); err != nil {
 		return err
 	}
-	// A daemon that ends while it makes a volume keeps the volume and forgets its
-	// labels. The name is enough here: it is a record's, and like no other.
-	return b.removeVolumeIf(ctx, ref.Volume, func(labels map[string]string) bool { return len(labels) == 0 || b.owns(labels) })
+	return b.removeVolumeIf(ctx, ref.Volume, func(labels map[string]string) (bool, error) {
+		if len(labels) == 0 {
+			return b.unclaimed(ctx, ref.Volume)
+		}
+		return b.owns(labels), nil
+	})
+}
+
+// unclaimed reports whether the volume of a record whose container is gone is
+// still this server's although it has no labels: a daemon that ends while it
+// makes a volume keeps the volume and forgets them. The name is enough then,
+// since it is like no other; but not while a container of somebody else's has
+// the volume.
+func (b *Backend) unclaimed(ctx context.Context, volume string) (bool, error) {
+	users, err := b.docker.listContainers(ctx, filters.Arg("volume", volume))
+	return len(users) == 0, err
 }
 
 // removeOwnContainer destroys a container if it is this server's, by its ID, so
@@ -47,15 +61,18 @@ func (b *Backend) removeOwnContainer(ctx context.Context, name string) error {
 }
 
 func (b *Backend) removeOwnVolume(ctx context.Context, name string) error {
-	return b.removeVolumeIf(ctx, name, b.owns)
+	return b.removeVolumeIf(ctx, name, func(labels map[string]string) (bool, error) { return b.owns(labels), nil })
 }
 
-func (b *Backend) removeVolumeIf(ctx context.Context, name string, ours func(labels map[string]string) bool) error {
+func (b *Backend) removeVolumeIf(ctx context.Context, name string, ours func(labels map[string]string) (bool, error)) error {
 	found, err := b.docker.inspectVolume(ctx, name)
-	if cerrdefs.IsNotFound(err) || err == nil && !ours(found.Labels) {
+	if cerrdefs.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
+		return err
+	}
+	if is, err := ours(found.Labels); !is || err != nil {
 		return err
 	}
 	err = b.destroyVolume(ctx, name)

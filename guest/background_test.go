@@ -79,7 +79,7 @@ func (m *machine) killJob(c *client.Client, id string) {
 func TestInputThatIsGivenUp(t *testing.T) {
 	m, c := newGuest(t)
 	for range 20 {
-		id := m.background(c, command{sh: "sleep 0.1; cat > got"}, withInput)
+		id := m.background(c, command{sh: "until [ -e go ]; do sleep 0.01; done; rm go; cat > got"}, withInput)
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		data := random(1 << 20)
 		taken, err := c.Input(ctx, id, bytes.NewReader(data), false)
@@ -87,6 +87,7 @@ func TestInputThatIsGivenUp(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("took %d, %v", taken, err)
 		}
+		m.sh(c, "touch go")
 		rest, err := c.Input(t.Context(), id, bytes.NewReader(data[taken:]), true)
 		if err != nil || taken+rest != int64(len(data)) {
 			t.Fatalf("took %d and %d of %d, %v", taken, rest, len(data), err)
