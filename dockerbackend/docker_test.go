@@ -45,7 +45,7 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 	if testing.Short() {
 		t.Skip("needs Docker")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // against hanging; many subtests share it
 	docker, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
 	if err != nil {
 		t.Fatal(err)
