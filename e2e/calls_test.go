@@ -2,6 +2,10 @@ package e2e
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -99,8 +103,18 @@ func (s *server) empty() {
 	}
 }
 
+// destroy ends a sandbox and waits until it is removed, with its record last, or
+// until there is no server any more that does so.
 func (s *server) destroy(id schemas.SandboxID) error {
-	return s.Call(ctx(s.t), "sandbox_destroy", args{"sandbox_id": id}, nil)
+	s.t.Helper()
+	if err := s.Call(ctx(s.t), "sandbox_destroy", args{"sandbox_id": id}, nil); err != nil {
+		return err
+	}
+	eventually(s.t, settleTime, string(id)+" is removed", func() (bool, any) {
+		record, err := os.ReadFile(filepath.Join(s.dir, "sandboxes", string(id)+".json"))
+		return errors.Is(err, fs.ErrNotExist) || !s.Running(), []any{string(record), err, tail(s.Log())}
+	})
+	return nil
 }
 
 // in is the same sandbox for a subtest.

@@ -9,9 +9,11 @@ import (
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
-// Destroy ends a sandbox, whatever it is doing. From the moment it is recorded
-// nobody finds the sandbox any more; nil means that nothing is left of it. When
-// the backend is away or the caller leaves, the removal is finished without it.
+// Destroy ends a sandbox, whatever it is doing, and returns as soon as that is
+// recorded: nobody finds it any more, no call is let in, and what it has in the
+// backend is removed in the background, by the next server if this one dies, and
+// again and again while the backend does not let it. The caller waits for the
+// removal only when the record could not be written, or when very many are due.
 func (m *Manager) Destroy(ctx context.Context, o Owner, id schemas.SandboxID) (err error) {
 	defer m.observe("destroy", time.Now(), &err)
 	s, err := m.find(o, id)
@@ -22,24 +24,32 @@ func (m *Manager) Destroy(ctx context.Context, o Owner, id schemas.SandboxID) (e
 		return err
 	}
 	defer m.tasks.Done()
-	if !m.condemn(s, ReasonDestroyed, func(r record) bool { return r.live(m.now()) }) {
+	condemned, written := m.condemn(s, ReasonDestroyed, func(r record) bool { return r.live(m.now()) })
+	if !condemned {
 		return notFound(id)
 	}
 	faults.Point("destroy.condemned")
 	m.log.Info("destroying sandbox", "sandbox", id)
 	done := make(chan error, 1)
-	if !m.spawn(func() { done <- m.finish(context.WithoutCancel(ctx), s) }) {
+	spawned := m.spawn(func() { done <- m.finish(context.WithoutCancel(ctx), s) })
+	if written && (!spawned || !m.crowded()) {
+		return nil
+	}
+	if !spawned {
 		return closing()
 	}
 	select {
 	case err := <-done:
+		if written {
+			return nil // the reaper tries again
+		}
 		return unfinished(err)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// unfinished tells the caller of a Destroy whose removal did not succeed yet.
+// unfinished tells the caller of a Destroy that is neither recorded nor done.
 func unfinished(err error) error {
 	if err == nil {
 		return nil
@@ -50,6 +60,10 @@ func unfinished(err error) error {
 		Hint:    "Nothing needs to be done: the server removes them as soon as its backend lets it.",
 	}
 }
+
+// maxRemovals is how many condemned sandboxes are removed at a time: a daemon
+// gets slower, not faster, with more. One that hangs must not stop the others.
+const maxRemovals = 8
 
 // turnOutTime is how long finish waits for the calls that it has cancelled.
 const turnOutTime = 5 * time.Second
@@ -68,16 +82,29 @@ func (m *Manager) finish(ctx context.Context, s *sandbox) error {
 		return nil // somebody else was faster
 	}
 	faults.Point("destroy.emptied")
+	if err := m.removeAll(ctx, s); err != nil {
+		m.noteBackend(err)
+		m.event(EventRemovalFailed)
+		m.log.Warn("remove sandbox; trying again later", "sandbox", s.id, "error", err)
+		return fmt.Errorf("remove sandbox: %w", err)
+	}
+	return m.erase(s)
+}
+
+// removeAll removes what a condemned sandbox has in the backend.
+func (m *Manager) removeAll(ctx context.Context, s *sandbox) error {
+	if err := m.removing.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("wait for other removals: %w", err)
+	}
+	defer m.removing.Release(1)
 	r := s.record()
 	for _, ref := range r.refs() {
 		if err := m.backend.Remove(ctx, ref); err != nil {
-			m.noteBackend(err)
-			m.log.Warn("remove sandbox; trying again later", "sandbox", s.id, "error", err)
-			return fmt.Errorf("remove sandbox: %w", err)
+			return err
 		}
 		faults.Point("destroy.removed")
 	}
-	return m.erase(s)
+	return nil
 }
 
 // turnOut ends every call inside a condemned sandbox and its connection. One

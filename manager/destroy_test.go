@@ -2,6 +2,10 @@ package manager_test
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,10 +28,10 @@ func TestH2ParallelDestroy(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	s.wantNothingLeft()
 	if n := s.fake.Calls(backendtest.OpRemove); n != 1 {
 		t.Errorf("removed %d times", n)
 	}
-	s.wantNothingLeft()
 }
 
 func TestH2DestroyRacesExpiry(t *testing.T) {
@@ -138,8 +142,8 @@ func TestJ3DestroyWhileBackendIsAway(t *testing.T) {
 			s := start(t)
 			id := s.create().ID
 			s.fake.GoDown()
-			if e := wantKind(t, s.Destroy(t.Context(), owner, id), manager.KindUnavailable); !e.Retryable {
-				t.Error("not retryable")
+			if err := s.Destroy(t.Context(), owner, id); err != nil {
+				t.Error(err)
 			}
 			wantKind(t, s.Destroy(t.Context(), owner, id), manager.KindNotFound)
 			if again {
@@ -157,38 +161,122 @@ func TestJ3DestroyWhileBackendIsAway(t *testing.T) {
 	}
 }
 
-// The caller of a destroy may leave; the removal goes on.
-func TestDestroyCallerGoesAway(t *testing.T) {
-	s := start(t)
-	id := s.create().ID
-	gate := make(chan struct{})
-	s.fake.Inject(backendtest.OpRemove, backendtest.Fault{Times: 1, Wait: gate})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Destroy(ctx, owner, id) }()
-	eventually(t, "remove", func() bool { return s.fake.Calls(backendtest.OpRemove) == 1 })
-	cancel()
-	<-done
-	close(gate)
-	eventually(t, "gone", func() bool { return len(s.fake.Containers())+len(s.fake.Volumes()) == 0 })
-}
-
-// H4: one slow destroy holds up nobody else.
-func TestH4SlowDestroy(t *testing.T) {
-	s := start(t)
+// H4: destroy answers as soon as that is on disk, while the backend is still at
+// the removal; that holds up nobody else, and takes no slot.
+func TestH4DestroyAnswersAtOnce(t *testing.T) {
+	s := start(t, func(c *manager.Config) { c.MaxSandboxes = 2 })
 	slow, other := s.create().ID, s.create().ID
-	gate := make(chan struct{})
-	s.fake.Inject(backendtest.OpRemove, backendtest.Fault{Times: 1, Wait: gate})
-	done := make(chan error, 1)
-	go func() { done <- s.Destroy(t.Context(), owner, slow) }()
-	eventually(t, "remove", func() bool { return s.fake.Calls(backendtest.OpRemove) == 1 })
+	release := make(chan struct{})
+	s.fake.Inject(backendtest.OpRemove, backendtest.Fault{Times: 1, Wait: release})
+	if err := s.Destroy(t.Context(), owner, slow); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(s.cfg.DataDir, "sandboxes", string(slow)+".json"))
+	if err != nil || !strings.Contains(string(text), `"destroying"`) {
+		t.Errorf("the record is %s, %v", text, err)
+	}
+	if !s.isGone(slow) {
+		t.Error("it is still found")
+	}
+	wantKind(t, s.Destroy(t.Context(), owner, slow), manager.KindNotFound)
+	if n := s.Stats().Condemned; n != 1 {
+		t.Errorf("%d are condemned", n)
+	}
 	s.mustSh(other, "true")
 	s.create()
 	if err := s.Destroy(t.Context(), owner, other); err != nil {
 		t.Error(err)
 	}
-	close(gate)
-	if err := <-done; err != nil {
-		t.Error(err)
+	eventually(t, "the other one is gone", func() bool { return s.Stats().Condemned == 1 })
+	close(release)
+	list, err := s.List(t.Context(), owner, schemas.Page{})
+	if err != nil || len(list.Sandboxes) != 1 {
+		t.Fatalf("%+v, %v", list, err)
 	}
+	s.Destroy(t.Context(), owner, list.Sandboxes[0].ID)
+	s.wantNothingLeft()
+}
+
+// What hangs in the backend takes no slot, but does not pile up: more and more
+// is first waited for, and then refused. Few are removed at a time.
+func TestDestroyedDoNotPileUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, func(c *manager.Config) { c.MaxSandboxes = 1 })
+		release := make(chan struct{})
+		s.fake.Inject(backendtest.OpRemove, backendtest.Fault{Wait: release})
+		destroyed, waiting := 0, 0
+		for {
+			b, err := s.Create(t.Context(), owner, schemas.CreateSandboxRequest{})
+			if err != nil {
+				if e := wantKind(t, err, manager.KindLimit); !e.Retryable || !strings.Contains(e.Message, "removed") {
+					t.Errorf("refused with %v", e)
+				}
+				break
+			}
+			destroyed++
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			if err := s.Destroy(ctx, owner, b.ID); err != nil {
+				if !errors.Is(err, context.DeadlineExceeded) {
+					t.Error(err)
+				}
+				waiting++
+			}
+			cancel()
+		}
+		synctest.Wait()
+		if n := s.fake.Calls(backendtest.OpRemove); n != 8 {
+			t.Errorf("%d are removed at a time", n)
+		}
+		if destroyed != 16 || waiting != 8 {
+			t.Errorf("%d were destroyed, %d of them waited for", destroyed, waiting)
+		}
+		close(release)
+		s.wantNothingLeft()
+		s.create()
+	})
+}
+
+// events counts what a manager tells of.
+type events struct {
+	mu   sync.Mutex
+	seen map[manager.Event]int
+}
+
+func (e *events) Operation(string, string, time.Duration) {}
+
+func (e *events) Event(event manager.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.seen == nil {
+		e.seen = map[manager.Event]int{}
+	}
+	e.seen[event]++
+}
+
+func (e *events) count(event manager.Event) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.seen[event]
+}
+
+// A removal that fails is counted, and done again.
+func TestDestroyFailsLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen events
+		s := start(t, func(c *manager.Config) { c.Observer = &seen })
+		id := s.create().ID
+		s.fake.Inject(backendtest.OpRemove, backendtest.Fault{Times: 2, Before: errors.New("busy")})
+		if err := s.Destroy(t.Context(), owner, id); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := s.Stats().Condemned; n != 1 {
+			t.Errorf("%d are condemned", n)
+		}
+		time.Sleep(3 * s.cfg.ReapInterval)
+		s.wantNothingLeft()
+		if n := seen.count(manager.EventRemovalFailed); n != 2 {
+			t.Errorf("told of %d failures", n)
+		}
+	})
 }

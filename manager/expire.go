@@ -41,7 +41,7 @@ func (s *sandbox) stopTimer() {
 // sandbox is renewed finds it not due, and the renewal has set the next.
 func (m *Manager) expire(s *sandbox) {
 	due := func(r record) bool { return r.State != stateCreating && r.expired(m.now()) }
-	if !m.condemn(s, ReasonExpired, due) {
+	if condemned, _ := m.condemn(s, ReasonExpired, due); !condemned {
 		return
 	}
 	faults.Point("reap.condemned")

@@ -100,10 +100,18 @@ func (s *server) status(id schemas.SandboxID) schemas.Status {
 	return sandbox.Status
 }
 
+// wantNothingLeft waits for the removals that go on behind a destroy.
 func (s *server) wantNothingLeft() {
 	s.t.Helper()
-	if c, v := s.fake.Containers(), s.fake.Volumes(); len(c)+len(v) > 0 {
-		s.t.Errorf("left behind: containers %q, volumes %q", c, v)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		c, v, condemned := s.fake.Containers(), s.fake.Volumes(), s.Stats().Condemned
+		if len(c)+len(v)+condemned == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Errorf("left behind: containers %q, volumes %q; %d are condemned", c, v, condemned)
+			return
+		}
 	}
 }
 

@@ -37,6 +37,7 @@ type Manager struct {
 	// with more.
 	making   *semaphore.Weighted
 	creating atomic.Int64 // creations and those that wait for their turn
+	removing *semaphore.Weighted
 	pool     *pool
 
 	// ctx ends, with closing() as cause, when Close begins.
@@ -50,7 +51,7 @@ type Manager struct {
 	mu        sync.Mutex // guards what follows; never held across I/O
 	closed    bool
 	sandboxes map[schemas.SandboxID]*sandbox
-	slots     int // taken of MaxSandboxes
+	slots     int // taken of MaxSandboxes; what is condemned has none
 	tasks     sync.WaitGroup
 }
 
@@ -72,6 +73,7 @@ func New(cfg Config, b Backend) (*Manager, error) {
 	m := &Manager{
 		cfg: cfg, backend: b, log: cfg.Log, lock: lock, instance: instance,
 		making:    semaphore.NewWeighted(maxCreations),
+		removing:  semaphore.NewWeighted(maxRemovals),
 		wake:      make(chan struct{}, 1),
 		sandboxes: map[schemas.SandboxID]*sandbox{},
 	}

@@ -27,6 +27,8 @@ const (
 	EventReconnected Event = "reconnected"  // a guest whose connection was lost, or never made, answers
 	EventPoolClaimed Event = "pool_claimed" // a spare has become a sandbox, or its new incarnation
 	EventPoolMissed  Event = "pool_missed"  // there was no spare for one
+
+	EventRemovalFailed Event = "removal_failed" // of a destroyed or expired sandbox; it is tried again
 )
 
 // observe is deferred by every operation; err is where its error will be.
@@ -55,6 +57,7 @@ func (m *Manager) event(e Event) {
 // Stats is how much there is of everything at a moment.
 type Stats struct {
 	Sandboxes     map[schemas.Status]int
+	Condemned     int // destroyed or expired, and not yet removed
 	Execs         int // running
 	Spares        int // ready in the pool
 	Snapshots     int
@@ -71,6 +74,9 @@ func (m *Manager) Stats() Stats {
 		x.mu.Lock()
 		if x.rec.live(now) {
 			s.Sandboxes[x.status]++
+		}
+		if x.rec.State == stateDestroying {
+			s.Condemned++
 		}
 		s.Execs += x.execs
 		x.mu.Unlock()

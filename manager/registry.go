@@ -46,17 +46,19 @@ func (m *Manager) adopt(r record) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sandboxes[r.ID] = s
-	m.slots++
+	if s.slot = r.State != stateDestroying; s.slot {
+		m.slots++
+	}
 }
 
-// forget drops a sandbox of which nothing is left, and frees its slot.
+// forget drops a sandbox of which nothing is left.
 func (m *Manager) forget(s *sandbox) {
 	s.stopTimer()
+	m.freeSlot(s)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.sandboxes[s.id] == s {
 		delete(m.sandboxes, s.id)
-		m.slots--
 	}
 }
 

@@ -35,6 +35,8 @@ type sandbox struct {
 	execs  int // running now
 
 	tended atomic.Bool // somebody is at it in the background
+
+	slot bool // it has one of the MaxSandboxes; guarded by Manager.mu
 }
 
 func newSandbox(r record) *sandbox {
@@ -112,20 +114,25 @@ func (m *Manager) rename(s *sandbox, from, to Ref) {
 }
 
 // condemn is change for the one edit that must not fail: what is to be
-// destroyed is, even when the disk is too full to write that down first.
-func (m *Manager) condemn(s *sandbox, reason string, due func(record) bool) bool {
+// destroyed is, even when the disk is too full to write that down first; then
+// only this server knows. From here on the sandbox takes no slot, and nobody
+// gets into it.
+func (m *Manager) condemn(s *sandbox, reason string, due func(record) bool) (condemned, written bool) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	r := s.record()
 	if r.State == stateDestroying || !due(r) {
-		return false
+		return false, false
 	}
 	r.State, r.Reason = stateDestroying, reason
-	if err := m.store.save(r); err != nil {
+	err := m.store.save(r)
+	if err != nil {
 		m.log.Error("record that a sandbox is to be destroyed", "sandbox", s.id, "error", err)
 	}
 	m.install(s, r)
-	return true
+	m.freeSlot(s)
+	s.gate.close(notFound(s.id), gone(reason))
+	return true, err == nil
 }
 
 func (m *Manager) install(s *sandbox, r record) {

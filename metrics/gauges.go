@@ -14,6 +14,7 @@ type gauges struct{ stats func() manager.Stats }
 
 var (
 	sandboxes     = prometheus.NewDesc("mcp_sandbox_sandboxes", "Sandboxes that live, by status.", []string{"status"}, nil)
+	condemned     = prometheus.NewDesc("mcp_sandbox_sandboxes_condemned", "Sandboxes that were destroyed or have expired, and are not yet removed.", nil, nil)
 	execs         = prometheus.NewDesc("mcp_sandbox_execs_in_flight", "Commands that run.", nil, nil)
 	snapshots     = prometheus.NewDesc("mcp_sandbox_snapshots", "Snapshots that are kept.", nil, nil)
 	spares        = prometheus.NewDesc("mcp_sandbox_pool_ready", "Spare sandboxes that wait for use.", nil, nil)
@@ -22,7 +23,7 @@ var (
 
 // Describe implements [prometheus.Collector].
 func (gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{sandboxes, execs, snapshots, snapshotBytes, spares} {
+	for _, d := range []*prometheus.Desc{sandboxes, condemned, execs, snapshots, snapshotBytes, spares} {
 		ch <- d
 	}
 }
@@ -36,6 +37,7 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 	for status, n := range s.Sandboxes {
 		gauge(sandboxes, float64(n), string(status))
 	}
+	gauge(condemned, float64(s.Condemned))
 	gauge(execs, float64(s.Execs))
 	gauge(snapshots, float64(s.Snapshots))
 	gauge(snapshotBytes, float64(s.SnapshotBytes))

@@ -43,6 +43,7 @@ func New() *Metrics {
 	m.registry.MustRegister(m.operations, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.count(manager.EventReaped, "mcp_sandbox_reaped_total", "Sandboxes that have expired and were destroyed.")
+	m.count(manager.EventRemovalFailed, "mcp_sandbox_removals_failed_total", "Removals of destroyed or expired sandboxes that failed and are tried again.")
 	m.count(manager.EventReconciled, "mcp_sandbox_reconciled_total", "Times that records were compared with the backend.")
 	m.count(manager.EventReconnected, "mcp_sandbox_guest_reconnects_total", "Times that a sandbox was connected to again.")
 	m.count(manager.EventPoolClaimed, "mcp_sandbox_pool_claimed_total", "Sandboxes, and new containers of them, that came out of the pool.")
