@@ -26,6 +26,7 @@ func TestMCP(t *testing.T) {
 		{"N2 many long calls block nothing", manyLongCalls},
 		{"N9 results are bounded", boundedResults},
 		{"N12 what is an error", whatIsAnError},
+		{"resources, prompts and completions", asksForMore},
 	})
 	for _, version := range []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} {
 		t.Run("protocol "+version, func(t *testing.T) { speaks(t, version) })

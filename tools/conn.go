@@ -117,7 +117,16 @@ func (c *conn) handle(ctx context.Context, id json.RawMessage, message []byte) (
 			}
 		}
 	}()
-	return c.srv.HandleMessage(ctx, message)
+	ctx, message, x := beginExchange(ctx, id, message)
+	response = c.srv.HandleMessage(ctx, message)
+	if response == nil || !x.mends() {
+		return response
+	}
+	b, err := json.Marshal(response)
+	if err != nil {
+		return rpcError(id, mcp.INTERNAL_ERROR, "internal error")
+	}
+	return json.RawMessage(x.mend(b))
 }
 
 // answer writes a response. What mcp-go has put on the session's channel belongs

@@ -14,6 +14,7 @@ type core interface {
 	Config() manager.Config
 
 	Create(context.Context, manager.Owner, schemas.CreateSandboxRequest) (schemas.Sandbox, error)
+	Get(context.Context, manager.Owner, schemas.SandboxID) (schemas.Sandbox, error)
 	List(context.Context, manager.Owner, schemas.Page) (schemas.SandboxList, error)
 	SetTimeout(context.Context, manager.Owner, schemas.SandboxID, schemas.SetTimeoutRequest) (schemas.Sandbox, error)
 	Destroy(context.Context, manager.Owner, schemas.SandboxID) error
@@ -30,6 +31,7 @@ type core interface {
 	ListFiles(ctx context.Context, o manager.Owner, id schemas.SandboxID, path string, p schemas.Page) (schemas.FileList, error)
 
 	Snapshot(context.Context, manager.Owner, schemas.SandboxID, schemas.SnapshotRequest) (schemas.Snapshot, error)
+	GetSnapshot(context.Context, manager.Owner, schemas.SnapshotID) (schemas.Snapshot, error)
 	ListSnapshots(context.Context, manager.Owner, schemas.SandboxID, schemas.Page) (schemas.SnapshotList, error)
 	DeleteSnapshot(context.Context, manager.Owner, schemas.SnapshotID) error
 	Rollback(context.Context, manager.Owner, schemas.SandboxID, schemas.RollbackRequest) (schemas.Sandbox, error)

@@ -49,7 +49,7 @@ func (d *door) run(ctx context.Context, t tool, req mcp.CallToolRequest) (result
 		core:      d.core,
 		owner:     owner,
 		arguments: arguments(req),
-		token:     progressToken(req),
+		token:     progressToken(ctx, req),
 		edits:     &d.edits,
 	})
 }
@@ -80,7 +80,10 @@ func arguments(req mcp.CallToolRequest) json.RawMessage {
 	return raw
 }
 
-func progressToken(req mcp.CallToolRequest) mcp.ProgressToken {
+func progressToken(ctx context.Context, req mcp.CallToolRequest) mcp.ProgressToken {
+	if x, ok := ctx.Value(exchangeKey{}).(*exchange); ok && x.token != nil {
+		return x.token
+	}
 	if req.Params.Meta == nil {
 		return nil
 	}

@@ -42,6 +42,9 @@ func (h header) isResponse() bool { return h.hasID() && h.Method == "" }
 // they are written: what comes back was decoded and encoded on its way.
 func key(id json.RawMessage) string {
 	var v any
+	if rounded(id) {
+		return string(bytes.TrimSpace(id))
+	}
 	if json.Unmarshal(id, &v) != nil {
 		return string(bytes.TrimSpace(id))
 	}

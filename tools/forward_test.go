@@ -146,7 +146,7 @@ func TestForwarderKnowsIDsHoweverWritten(t *testing.T) {
 	noLeaks(t)
 	r := forward(t, soon)
 	s := r.scriptNext()
-	for written, answered := range map[string]string{`1.0`: `1`, `2e3`: `2000`, `"\u0041"`: `"A"`, `9007199254740993`: `9007199254740992`} {
+	for written, answered := range map[string]string{`1.0`: `1`, `2e3`: `2000`, `"\u0041"`: `"A"`, `9007199254740993`: `9007199254740993`} {
 		r.send(`{"jsonrpc":"2.0","id":%s,"method":"tools/call"}`, written)
 		s.hears("tools/call")
 		s.answers(json.RawMessage(answered))

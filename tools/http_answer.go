@@ -47,7 +47,13 @@ func (h *HTTP) alive(ctx context.Context, r *http.Request, body []byte, stream *
 // those of others.
 func (h *HTTP) handle(ctx context.Context, r *http.Request, body []byte) *reply {
 	reply := newReply()
+	ctx, body, x := beginExchange(ctx, readEnvelope(body).ID, body)
 	h.rpc.Handle(reply, rpcRequest(ctx, r, body))
+	if x.mends() && !reply.none() {
+		mended := x.mend(reply.body.Bytes())
+		reply.body.Reset()
+		reply.body.Write(mended)
+	}
 	return reply
 }
 

@@ -15,9 +15,10 @@ const (
 	readFileChars = 23_000 // a file's content, in each of the two
 	listChars     = 45_000 // entries in both together
 
-	maxImageBytes     = 1 << 20 // images larger than this come as bytes
-	countLinesUpTo    = 1 << 20 // size of a file whose lines are counted to the end
-	progressTextBytes = 8 << 10 // output in one progress notification
+	maxResourceBytes  = 512 << 10 // a file read as a resource
+	maxImageBytes     = 1 << 20   // images larger than this come as bytes
+	countLinesUpTo    = 1 << 20   // size of a file whose lines are counted to the end
+	progressTextBytes = 8 << 10   // output in one progress notification
 )
 
 // maxResultChars is how far a caller who raises max_output_bytes may get; Claude

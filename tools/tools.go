@@ -63,7 +63,7 @@ func init() {
 	server.ErrToolNotFound = errors.New("there are " + strings.Join(names, ", "))
 }
 
-// NewServer is an MCP server with every tool, for any transport. It serves all
+// NewServer is an MCP server with every tool, resource and prompt, for any transport. It serves all
 // protocol versions that mcp-go knows.
 func NewServer(m *manager.Manager, version string, log *slog.Logger) *server.MCPServer {
 	return newServer(m, version, log)
@@ -71,14 +71,22 @@ func NewServer(m *manager.Manager, version string, log *slog.Logger) *server.MCP
 
 func newServer(m core, version string, log *slog.Logger) *server.MCPServer {
 	f := facts{m.Config()}
+	d := &door{core: m, log: log}
 	s := server.NewMCPServer("mcp-sandbox", version,
 		server.WithTitle("Sandboxes"),
 		server.WithInstructions(f.render(instructions)),
-		server.WithToolCapabilities(false), // the list never changes
+		server.WithToolCapabilities(false), // the lists never change
+		server.WithResourceCapabilities(false, false),
+		server.WithPromptCapabilities(false),
+		server.WithCompletions(),
+		server.WithPromptCompletionProvider(completions{d}),
+		server.WithResourceCompletionProvider(completions{d}),
+		server.WithHooks(&server.Hooks{OnRequestInitialization: []server.OnRequestInitializationFunc{bounded}}),
 	)
-	d := &door{core: m, log: log}
 	for _, t := range all {
 		s.AddTool(t.rendered(f), d.handler(t))
 	}
+	d.addResources(s)
+	d.addPrompts(s)
 	return s
 }
