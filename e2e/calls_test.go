@@ -142,10 +142,11 @@ func (b *sandbox) shContext(c context.Context, command string, more ...args) (r 
 	return r, b.Call(c, "exec", a, &r)
 }
 
-// must runs a shell command that has to succeed, and returns its output.
+// must runs a shell command that has to succeed, and returns its output. It is
+// not handed over, however busy the machine is.
 func (b *sandbox) must(command string, more ...args) string {
 	b.t.Helper()
-	r := b.sh(command, more...)
+	r := b.sh(command, append([]args{{"wait_seconds": callLimit.Seconds()}}, more...)...)
 	if r.ExitCode != 0 {
 		b.t.Fatalf("exec %.300q: exit code %d\nstdout: %.1000s\nstderr: %.1000s", command, r.ExitCode, r.Stdout, r.Stderr)
 	}
