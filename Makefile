@@ -24,6 +24,8 @@ check: guest ## formatting, vet, staticcheck, layers, generated files, other sys
 	go tool staticcheck ./...
 	go vet -tags faults ./manager/faults ./cmd/mcp-sandbox
 	go tool staticcheck -tags faults ./manager/faults
+	go vet -tags conformance ./cmd/mcp-sandbox/... ./e2e/conformance
+	go tool staticcheck -tags conformance ./cmd/mcp-sandbox/internal/conformance ./e2e/conformance
 	go test -short -run 'TestLayers|TestGuaranteesHaveTests' ./e2e
 	scripts/check-generated
 	GOOS=darwin go build -o /dev/null ./cmd/mcp-sandbox
@@ -32,7 +34,7 @@ check: guest ## formatting, vet, staticcheck, layers, generated files, other sys
 
 .PHONY: test
 test: guest setup ## all tests: unit, conformance and end to end, on a real Docker daemon
-	go test -timeout 26m $(TESTFLAGS) ./...
+	go test -timeout 20m $(TESTFLAGS) ./...
 
 .PHONY: test-short
 test-short: guest ## the tests that need no Docker
@@ -42,6 +44,16 @@ test-short: guest ## the tests that need no Docker
 race: guest ## the same under the race detector
 	@scripts/need gcc
 	go test -race -short -timeout 10m $(TESTFLAGS) ./...
+
+.PHONY: conformance
+conformance: guest setup e2e/conformance/node_modules ## the official MCP suite, and clients that others wrote: docs/mcp-conformance.md
+	go test -tags conformance -count 1 -timeout 8m $(TESTFLAGS) ./e2e/conformance
+
+# Exactly what the lock file says, from whichever registry npm is configured for.
+e2e/conformance/node_modules: e2e/conformance/package-lock.json
+	@scripts/need node npm
+	cd $(@D) && npm ci --no-progress --loglevel=error
+	@touch $@
 
 .PHONY: demo
 demo: build base ## an agent's session from start to end: run, break, roll back, fork
@@ -75,7 +87,7 @@ setup: base ## Docker, the default image and the test images, each only if missi
 
 .PHONY: clean
 clean: ## remove what was built (images stay)
-	rm -rf bin dockerbackend/guestbin/guest-*
+	rm -rf bin dockerbackend/guestbin/guest-* e2e/conformance/node_modules
 
 .PHONY: base
 base:

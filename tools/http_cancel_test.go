@@ -189,7 +189,7 @@ func TestClientThatNeverReads(t *testing.T) {
 		running.Add(1)
 		defer running.Add(-1)
 		for ctx.Err() == nil { // past the rate limit of progress, to fill what the kernel buffers
-			_ = notify(ctx, "notifications/progress", map[string]any{"message": strings.Repeat("x", 1<<20)})
+			_ = Notify(ctx, "notifications/progress", map[string]any{"message": strings.Repeat("x", 1<<20)})
 		}
 		return schemas.ExecExit{}, ctx.Err()
 	}}

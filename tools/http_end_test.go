@@ -31,7 +31,8 @@ func TestCloseEndsTheStreams(t *testing.T) {
 	if m, err := nextEvent(busy.events); err == nil {
 		t.Errorf("then came %+v", m)
 	}
-	if got := read(t, listening); len(got) != 2 || got[0].Method != "notifications/subscriptions/acknowledged" {
+	if got := read(t, listening); len(got) != 2 || got[0].Method != "notifications/subscriptions/acknowledged" ||
+		!strings.Contains(string(got[0].Params), `"io.modelcontextprotocol/subscriptionId":"l"`) {
 		t.Errorf("the listener got %+v", got)
 	}
 }

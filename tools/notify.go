@@ -20,7 +20,8 @@ func WithNotifier(ctx context.Context, n Notifier) context.Context {
 	return context.WithValue(ctx, notifierKey{}, n)
 }
 
-func notify(ctx context.Context, method string, params map[string]any) error {
+// Notify sends a notification that belongs to the request in ctx, before its response.
+func Notify(ctx context.Context, method string, params map[string]any) error {
 	if n, ok := ctx.Value(notifierKey{}).(Notifier); ok {
 		return n(ctx, method, params)
 	}
@@ -29,11 +30,12 @@ func notify(ctx context.Context, method string, params map[string]any) error {
 
 // Notification is the message of a [Notifier], ready to be encoded.
 func Notification(method string, params map[string]any) mcp.JSONRPCNotification {
+	meta, _ := params["_meta"].(map[string]any) // which mcp-go drops from among the fields
 	return mcp.JSONRPCNotification{
 		JSONRPC: mcp.JSONRPC_VERSION,
 		Notification: mcp.Notification{
 			Method: method,
-			Params: mcp.NotificationParams{AdditionalFields: params},
+			Params: mcp.NotificationParams{Meta: meta, AdditionalFields: params},
 		},
 	}
 }

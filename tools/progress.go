@@ -123,7 +123,7 @@ func (p *progress) send(message string) {
 	}
 	p.last = max(p.last+0.001, time.Since(p.start).Seconds())
 	// An error means that the caller is gone, which ends the call by itself.
-	_ = notify(p.ctx, string(mcp.MethodNotificationProgress), map[string]any{
+	_ = Notify(p.ctx, string(mcp.MethodNotificationProgress), map[string]any{
 		"progressToken": p.token, "progress": p.last, "message": message,
 	})
 	p.lastSent = time.Now()

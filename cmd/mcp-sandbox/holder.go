@@ -35,8 +35,13 @@ type holder struct {
 	left    chan struct{} // closed when nobody is on the socket any more
 }
 
+// extend is nothing, but in the program that e2e/conformance builds.
+var extend = func(*server.MCPServer) {}
+
 func newHolder(m *manager.Manager, b manager.Backend, log *slog.Logger) *holder {
-	return &holder{m: m, backend: b, mcp: tools.NewServer(m, version(), log), log: log, left: make(chan struct{})}
+	h := &holder{m: m, backend: b, mcp: tools.NewServer(m, version(), log), log: log, left: make(chan struct{})}
+	extend(h.mcp)
+	return h
 }
 
 // start begins work in the background, and opens the local socket. Without one
