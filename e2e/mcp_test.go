@@ -146,7 +146,7 @@ func whatIsAnError(b *sandbox) {
 		"sandbox_id": {"sandbox_id": "nonsense", "command": "true"},
 		"command":    {"sandbox_id": b.ID, "command": 5},
 		"comand":     {"sandbox_id": b.ID, "command": "true", "comand": "true"},
-		"argv":       {"sandbox_id": b.ID, "argv": []int{1}},
+		"argv":       {"sandbox_id": b.ID, "argv": [][]int{{1}}},
 		"env":        {"sandbox_id": b.ID, "command": "true", "env": "A=B"},
 		"encoding":   {"sandbox_id": b.ID, "command": "true", "encoding": "latin1"},
 	} {

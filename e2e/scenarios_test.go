@@ -202,7 +202,7 @@ func refused(b *sandbox) {
 	for field, a := range map[string]args{
 		"comand":          {"command": "true", "comand": "true"},
 		"env":             {"command": "true", "env": "A=B"},
-		"timeout_seconds": {"command": "true", "timeout_seconds": "5"},
+		"timeout_seconds": {"command": "true", "timeout_seconds": "5s"},
 	} {
 		err := b.refuse("exec", a.with(args{"sandbox_id": b.ID}), schemas.CodeInvalidRequest)
 		if err != nil && !strings.Contains(err.Error(), field) {

@@ -42,6 +42,11 @@ type validator interface{ Validate() error }
 // is required when its tag has no omitempty. A null is an absent field, since
 // many clients write out every optional one. Ranges are the manager's to check.
 func Decode(data []byte, v any) error {
+	return decode(data, v, func(raw json.RawMessage, _ field, _ reflect.Type) json.RawMessage { return raw })
+}
+
+// decode passes what is there for a field through loosen.
+func decode(data []byte, v any, loosen func(json.RawMessage, field, reflect.Type) json.RawMessage) error {
 	members, err := object(data)
 	if err != nil {
 		return &DecodeError{[]Problem{{Text: err.Error()}}}
@@ -50,7 +55,11 @@ func Decode(data []byte, v any) error {
 	fields := fieldsOf(target.Type())
 	problems := unknown(members, fields)
 	for _, f := range fields {
-		if text := f.decode(members[f.name], target); text != "" {
+		raw := members[f.name]
+		if len(raw) > 0 {
+			raw = loosen(raw, f, target.FieldByIndex(f.index).Type())
+		}
+		if text := f.decode(raw, target); text != "" {
 			problems = append(problems, Problem{f.name, text})
 		}
 	}
@@ -82,6 +91,9 @@ func unknown(members map[string]json.RawMessage, fields []field) (problems []Pro
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if !slices.Contains(names, name) {
 			text := "is not a known field; known are " + strings.Join(names, ", ")
+			if m := meant(name, names); m != "" {
+				text = "is not a known field; did you mean " + m + "? Known are " + strings.Join(names, ", ")
+			}
 			if len(names) == 0 {
 				text = "is not a known field; there are none"
 			}
@@ -158,7 +170,7 @@ func mismatch(err error, raw []byte, t reflect.Type) string {
 func found(raw []byte, t reflect.Type) string {
 	kind := jsonKind(raw)
 	switch {
-	case kind == "number":
+	case kind == "number", kind == "a string" && t.Kind() != reflect.String:
 		return shorten(string(bytes.TrimSpace(raw)))
 	case t.Kind() == reflect.Map && kind == "an object":
 		var members map[string]json.RawMessage

@@ -37,7 +37,7 @@ func NewExecID() ExecID { return ExecID(execPrefix + randomHex()) }
 // never be taken for a path or a container name.
 func ParseSandboxID(s string) (SandboxID, error) {
 	if !hasIDShape(s, sandboxPrefix) {
-		return "", fmt.Errorf("must be a sandbox ID: %q and %d lower-case hex digits", sandboxPrefix, idDigits)
+		return "", badID("a sandbox ID", sandboxPrefix, s)
 	}
 	return SandboxID(s), nil
 }
@@ -45,7 +45,7 @@ func ParseSandboxID(s string) (SandboxID, error) {
 // ParseSnapshotID accepts exactly the shape of a snapshot ID.
 func ParseSnapshotID(s string) (SnapshotID, error) {
 	if !hasIDShape(s, snapshotPrefix) {
-		return "", fmt.Errorf("must be a snapshot ID: %q and %d lower-case hex digits", snapshotPrefix, idDigits)
+		return "", badID("a snapshot ID", snapshotPrefix, s)
 	}
 	return SnapshotID(s), nil
 }
@@ -53,7 +53,7 @@ func ParseSnapshotID(s string) (SnapshotID, error) {
 // ParseExecID accepts exactly the shape of the ID of a background exec.
 func ParseExecID(s string) (ExecID, error) {
 	if !hasIDShape(s, execPrefix) {
-		return "", fmt.Errorf("must be an exec ID: %q and %d lower-case hex digits", execPrefix, idDigits)
+		return "", badID("an exec ID", execPrefix, s)
 	}
 	return ExecID(s), nil
 }
@@ -73,6 +73,19 @@ func (id SandboxID) Validate() error {
 // Validate tells whether the ID has its shape; [Decode] asks.
 func (id SnapshotID) Validate() error {
 	_, err := ParseSnapshotID(string(id))
+	return err
+}
+
+// badID also tells what kind of ID it is, which models mix up.
+func badID(kind, prefix, s string) error {
+	err := fmt.Errorf("must be %s: %q and %d lower-case hex digits", kind, prefix, idDigits)
+	for other, what := range map[string]string{
+		sandboxPrefix: "a sandbox", snapshotPrefix: "a snapshot", execPrefix: "a background command",
+	} {
+		if other != prefix && hasIDShape(s, other) {
+			return fmt.Errorf("%w; %s is the ID of %s", err, s, what)
+		}
+	}
 	return err
 }
 

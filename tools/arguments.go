@@ -1,6 +1,9 @@
 package tools
 
-import "encoding/base64"
+import (
+	"encoding/base64"
+	"strings"
+)
 
 // within is an optional number argument, checked.
 func within[N int | int64](field string, value *N, otherwise, least, most N) (N, error) {
@@ -26,12 +29,27 @@ func exactlyOne(first string, hasFirst bool, second string, hasSecond bool) erro
 
 // pathFrom is the path that a call names as text, or by its exact bytes.
 func pathFrom(text, encoded string) (string, error) {
-	if err := exactlyOne("path", text != "", "path_base64", encoded != ""); err != nil || text != "" {
-		return text, err
+	if err := exactlyOne("path", text != "", "path_base64", encoded != ""); err != nil {
+		return "", err
+	}
+	if text != "" {
+		return pathText("path", text)
 	}
 	b, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
 		return "", invalid("path_base64", "must be standard base64: %v", err)
 	}
 	return string(b), nil
+}
+
+// pathText takes ~ for the home directory, as a shell does. Where a URI is meant, a
+// path would only be found by chance.
+func pathText(field, text string) (string, error) {
+	switch {
+	case text == "~" || strings.HasPrefix(text, "~/"):
+		return workspace + text[1:], nil
+	case strings.HasPrefix(text, "file://"), strings.HasPrefix(text, resourceStart):
+		return "", invalid(field, "must be a path and not a URI, as /workspace/a.txt or a.txt; got %.100q", text)
+	}
+	return text, nil
 }

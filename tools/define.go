@@ -79,7 +79,7 @@ func defineRaw[In any](a about, handle func(context.Context, *call, In) (*mcp.Ca
 	}
 	return tool{t, schemas.InputSchema[In], func(ctx context.Context, c *call) (*mcp.CallToolResult, error) {
 		var in In
-		if err := schemas.Decode(c.arguments, &in); err != nil {
+		if err := schemas.DecodeArgs(c.arguments, &in); err != nil {
 			return nil, err
 		}
 		return handle(ctx, c, in)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -73,6 +74,10 @@ func arguments(req mcp.CallToolRequest) json.RawMessage {
 	raw := req.Params.RawArguments
 	if len(raw) == 0 && req.Params.Arguments != nil { // a client in this process
 		raw, _ = json.Marshal(req.Params.Arguments)
+	}
+	var text string // some clients encode them twice
+	if json.Unmarshal(raw, &text) == nil && (text == "" || strings.HasPrefix(strings.TrimSpace(text), "{")) {
+		raw = json.RawMessage(text)
 	}
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage("{}")

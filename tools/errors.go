@@ -28,6 +28,22 @@ var advice = map[schemas.Code]string{
 	schemas.CodeInsufficientStorage: "Delete files in the sandbox, or snapshots that are no longer needed, and call again.",
 }
 
+// fieldAdvice says where a value comes from that cannot be made up.
+var fieldAdvice = map[string]string{
+	"sandbox_id":  "sandbox_list shows the sandboxes there are, sandbox_create makes one, and fork makes one from a snapshot.",
+	"snapshot_id": "snapshot_list shows the snapshots there are, and snapshot takes one.",
+	"exec_id":     "exec_poll without exec_id lists a sandbox's background commands.",
+}
+
+func fieldHint(mistake *schemas.DecodeError) string {
+	for _, p := range mistake.Problems {
+		if hint := fieldAdvice[p.Field]; hint != "" {
+			return hint
+		}
+	}
+	return ""
+}
+
 // failure is err as a result. All of it is in the text: with isError clients
 // show their model nothing else.
 func failure(ctx context.Context, err error) *mcp.CallToolResult {
@@ -62,7 +78,7 @@ func failureText(e schemas.Error) string {
 func public(err error) schemas.Error {
 	var mistake *schemas.DecodeError
 	if errors.As(err, &mistake) {
-		return schemas.Error{Code: schemas.CodeInvalidRequest, Message: mistake.Error()}
+		return schemas.Error{Code: schemas.CodeInvalidRequest, Message: mistake.Error(), Hint: fieldHint(mistake)}
 	}
 	e := manager.Public(err)
 	if e.Code == schemas.CodeInternal {

@@ -36,6 +36,9 @@ func runExec(ctx context.Context, c *call, in schemas.ExecArgs) (schemas.ExecOut
 	if err != nil {
 		return schemas.ExecOutcome{}, "", err
 	}
+	if in.Workdir, err = pathText("workdir", in.Workdir); err != nil {
+		return schemas.ExecOutcome{}, "", err
+	}
 	req, err := in.Request()
 	if err != nil {
 		return schemas.ExecOutcome{}, "", err

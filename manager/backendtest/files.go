@@ -72,7 +72,7 @@ func (g *guest) List(ctx context.Context, path string, limit int, after string) 
 			return err
 		}
 		if !p.node.isDir() {
-			return fail(manager.KindInvalid, "%s: not a directory", path)
+			return fail(manager.KindInvalid, "%s: not a directory; read it, or list the directory it is in", path)
 		}
 		for _, name := range slices.Sorted(maps.Keys(p.node.children)) {
 			if name <= after {

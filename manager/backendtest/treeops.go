@@ -27,7 +27,11 @@ func (n *node) read(path string) ([]byte, place, error) {
 	if err != nil {
 		return nil, p, err
 	}
-	if p.node.typ != schemas.TypeFile {
+	switch p.node.typ {
+	case schemas.TypeFile:
+	case schemas.TypeDirectory:
+		return nil, p, fail(manager.KindInvalid, "%s: it is a directory; list it, or name a file in it", path)
+	default:
 		return nil, p, fail(manager.KindInvalid, "%s: not a regular file", path)
 	}
 	if p.node.mode&0o400 == 0 {
