@@ -44,6 +44,8 @@ func TestComplete(t *testing.T) {
 		{"ls --output=j", []string{"--output=json"}},
 		{"ls --of w", []string{"web"}},
 		{"completion ", []string{"bash", "zsh", "fish"}},
+		{"setup ", []string{"claude-code", "claude-desktop", "cursor", "vscode"}},
+		{"setup cursor --w", []string{"--write"}},
 		{"exec ", []string{web, "web", odd}},
 		{"exec -w d -i w", []string{"web"}},
 		{"exec web ", nil},

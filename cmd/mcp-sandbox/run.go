@@ -42,6 +42,7 @@ type commands struct {
 	OpenAPI openapiCmd `cmd:"" group:"more" name:"openapi" help:"Print the OpenAPI document of the HTTP API."`
 	Version versionCmd `cmd:"" group:"more" help:"Print the version, and what this program was built from."`
 
+	Setup      setupCmd      `cmd:"" group:"more" help:"Print what makes an MCP client use this program, or put it into the client's file: Claude Code, Claude Desktop, Cursor, VS Code."`
 	Completion completionCmd `cmd:"" group:"more" help:"Print a script by which bash, zsh or fish completes this command's line."`
 	Complete   completeCmd   `cmd:"" name:"__complete" hidden:"" passthrough:"" help:"What such a script asks."`
 }
