@@ -31,9 +31,9 @@ type SetTimeoutArgs struct {
 type ExecArgs struct {
 	InSandbox
 	Command        *CommandArg       `json:"command,omitempty" jsonschema_description:"Shell command line, run with /bin/sh -c. Give this or argv."`
-	Argv           []string          `json:"argv,omitempty" jsonschema_description:"Program and arguments, run as they are, without a shell. Give this or command."`
+	Argv           []string          `json:"argv,omitempty" jsonschema_description:"Program and arguments, each an element, run without a shell: [\"git\", \"commit\", \"-m\", \"it's done\"]. Give this or command."`
 	Workdir        string            `json:"workdir,omitempty" jsonschema_description:"Directory to run in. Default /workspace."`
-	Env            map[string]string `json:"env,omitempty" jsonschema_description:"Environment variables for this command only."`
+	Env            map[string]string `json:"env,omitempty" jsonschema_description:"Environment variables for this command only, as {\"PORT\": \"8080\"}."`
 	WaitSeconds    *float64          `json:"wait_seconds,omitempty" jsonschema:"minimum=0,maximum=600" jsonschema_description:"How long to wait for the end; then the command goes on in the background. Default 45, with background 0."`
 	Background     bool              `json:"background,omitempty" jsonschema_description:"Leave it running in the background and return at once, with an exec_id. Its standard input stays open for exec_input unless stdin is given. Default false."`
 	TimeoutSeconds *float64          `json:"timeout_seconds,omitempty" jsonschema:"minimum=0" jsonschema_description:"After this long, counted from its start, the command and all it started are killed. More than 0, fractions are allowed. Default: none."`
@@ -107,7 +107,7 @@ func (a ExecArgs) Request() (ExecRequest, error) {
 type ReadFileArgs struct {
 	InSandbox
 	Path       string   `json:"path,omitempty" jsonschema_description:"File to read: absolute, or relative to /workspace."`
-	PathBase64 string   `json:"path_base64,omitempty" jsonschema_description:"The path's exact bytes in base64, instead of path, for names that are not UTF-8."`
+	PathBase64 string   `json:"path_base64,omitempty" jsonschema_description:"Instead of path: its bytes in base64, for names that are not UTF-8."`
 	Offset     *int64   `json:"offset,omitempty" jsonschema:"minimum=0" jsonschema_description:"How many lines to skip; next_offset of the page before. Bytes instead of lines when the content is base64."`
 	Limit      *int64   `json:"limit,omitempty" jsonschema:"minimum=1" jsonschema_description:"Most lines to return. Bytes instead of lines when the content is base64."`
 	Encoding   Encoding `json:"encoding,omitempty" jsonschema:"enum=utf-8,enum=base64" jsonschema_description:"base64 returns exact bytes whatever the content; utf-8 returns text even when some bytes are invalid. By default text comes as text, other content as base64."`
@@ -117,7 +117,7 @@ type ReadFileArgs struct {
 type WriteFileArgs struct {
 	InSandbox
 	Path          string  `json:"path,omitempty" jsonschema_description:"File to write: absolute within /workspace, or relative to it. Missing directories are made."`
-	PathBase64    string  `json:"path_base64,omitempty" jsonschema_description:"The path's exact bytes in base64, instead of path, for names that are not UTF-8."`
+	PathBase64    string  `json:"path_base64,omitempty" jsonschema_description:"Instead of path: its bytes in base64, for names that are not UTF-8."`
 	Content       *string `json:"content,omitempty" jsonschema_description:"The file's whole new text. Give this or content_base64."`
 	ContentBase64 *string `json:"content_base64,omitempty" jsonschema_description:"The file's whole new content in base64, for binary files."`
 	Mode          string  `json:"mode,omitempty" jsonschema:"pattern=^0?[0-7]{1\\,3}$" jsonschema_description:"Permission bits in octal, as 755. By default an existing file keeps its own and a new one gets 644."`
@@ -127,7 +127,7 @@ type WriteFileArgs struct {
 type EditFileArgs struct {
 	InSandbox
 	Path       string `json:"path,omitempty" jsonschema_description:"File to change: absolute within /workspace, or relative to it."`
-	PathBase64 string `json:"path_base64,omitempty" jsonschema_description:"The path's exact bytes in base64, instead of path, for names that are not UTF-8."`
+	PathBase64 string `json:"path_base64,omitempty" jsonschema_description:"Instead of path: its bytes in base64, for names that are not UTF-8."`
 	OldText    string `json:"old_text" jsonschema:"minLength=1" jsonschema_description:"Exact text to replace, with its whitespace. It must occur once, unless replace_all is true."`
 	NewText    string `json:"new_text" jsonschema_description:"Text to put in its place; empty deletes it."`
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema_description:"Replace every occurrence. Default false."`
@@ -137,7 +137,7 @@ type EditFileArgs struct {
 type ListFilesArgs struct {
 	InSandbox
 	Path       string `json:"path,omitempty" jsonschema_description:"Directory to list: absolute, or relative to /workspace. Default /workspace."`
-	PathBase64 string `json:"path_base64,omitempty" jsonschema_description:"The path's exact bytes in base64, instead of path, for names that are not UTF-8."`
+	PathBase64 string `json:"path_base64,omitempty" jsonschema_description:"Instead of path: its bytes in base64, for names that are not UTF-8."`
 	PageArgs
 }
 

@@ -23,10 +23,13 @@ func InputSchema[T any](describe ...func(name, text string) string) json.RawMess
 	return render(s)
 }
 
-// OutputSchema is the JSON Schema of what [Result] makes of a T.
+// OutputSchema is the JSON Schema of what [Result] makes of a T. It is for programs
+// that check results, so it says nothing in words; and it allows for more fields
+// than there are today, since clients keep schemas that they have read.
 func OutputSchema[T any]() json.RawMessage {
 	s := reflectSchema[T]()
 	pointersAreOptional(reflect.TypeFor[T](), s)
+	bare(s)
 	return render(s)
 }
 
@@ -56,6 +59,21 @@ func propertiesEverywhere(s *jsonschema.Schema) {
 	}
 	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
 		propertiesEverywhere(p.Value)
+	}
+}
+
+func bare(s *jsonschema.Schema) {
+	if s.Description = ""; s.Type == "object" {
+		s.AdditionalProperties = nil
+	}
+	if s.Items != nil {
+		bare(s.Items)
+	}
+	if s.Properties == nil {
+		return
+	}
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		bare(p.Value)
 	}
 }
 

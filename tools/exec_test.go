@@ -124,8 +124,8 @@ func TestHintsFit(t *testing.T) {
 		{"read_file", args{"path": "nowhere"}, "not_found: /workspace/nowhere: no such file or directory\nHint: list_files shows what is there.", "sandbox_"},
 		{"edit_file", args{"path": "nowhere", "old_text": "a", "new_text": "b"}, "list_files shows", "sandbox_"},
 		{"list_files", args{"path": "nowhere"}, "list_files shows", "sandbox_"},
-		{"read_file", args{"path": "f", "sandbox_id": "sb_0000000000000000"}, "List sandboxes", "list_files"},
-		{"rollback", args{"snapshot_id": "snap_0000000000000000"}, "List snapshots", "list_files"},
+		{"read_file", args{"path": "f", "sandbox_id": "sb_0000000000000000"}, "sandbox_list shows", "list_files"},
+		{"rollback", args{"snapshot_id": "snap_0000000000000000"}, "snapshot_list shows", "list_files"},
 		{"read_file", args{"path": "closed"}, "forbidden: ", "does not allow"},
 		{"list_files", args{"path": "f"}, "invalid_request: ", "Hint"},
 	} {
