@@ -27,6 +27,10 @@ const (
 	// makes about 16 when it starts and no more later; the rest is margin.
 	guestThreads = 20
 
+	// gvisorThreads is how many threads of the host one of a sandbox may take
+	// under gVisor.
+	gvisorThreads = 16
+
 	shmSize   = 16 << 20
 	openFiles = 16384
 )
@@ -114,7 +118,7 @@ func hostConfig(s site, ref manager.Ref, spec manager.Spec, image manager.Image,
 func shmOf(spec manager.Spec) int64 { return min(shmSize, spec.MemoryMB<<20/8) }
 
 func resources(s site, spec manager.Spec) container.Resources {
-	memory, pids, swappiness := spec.MemoryMB<<20, spec.PidsLimit+guestThreads, int64(0)
+	memory, pids, swappiness := spec.MemoryMB<<20, pidsLimit(s, spec), int64(0)
 	return container.Resources{
 		NanoCPUs: nanoCPUs(spec.CPUs, s.cpus),
 		Memory:   memory,
@@ -128,6 +132,23 @@ func resources(s site, spec manager.Spec) container.Resources {
 			{Name: "nofile", Soft: openFiles, Hard: openFiles},
 		},
 	}
+}
+
+// pidsLimit is what the host counts. Of gVisor it counts the threads of a kernel
+// that is itself a program, and when those run out that kernel ends and the
+// sandbox with it: there it can only be a bound for the host's sake.
+func pidsLimit(s site, spec manager.Spec) int64 {
+	limit := spec.PidsLimit + guestThreads
+	if isGVisor(s.runtime) {
+		limit *= gvisorThreads
+	}
+	return limit
+}
+
+// isGVisor goes by what people call it when they register it with Docker: runsc,
+// runsc-kvm, io.containerd.runsc.v1, gvisor.
+func isGVisor(runtime string) bool {
+	return strings.Contains(runtime, "runsc") || strings.Contains(runtime, "gvisor")
 }
 
 // nanoCPUs caps the limit at what the host has: Docker refuses more.

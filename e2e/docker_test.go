@@ -85,7 +85,7 @@ type inspection struct {
 	}
 	HostConfig struct {
 		Binds, CapAdd, CapDrop, SecurityOpt             []string
-		NetworkMode, IpcMode, PidMode, UTSMode          string
+		NetworkMode, IpcMode, PidMode, UTSMode, Runtime string
 		Privileged, ReadonlyRootfs, PublishAllPorts     bool
 		Memory, MemorySwap, NanoCpus, ShmSize, CpuQuota int64
 		CpuPeriod                                       int64

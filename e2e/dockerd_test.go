@@ -22,6 +22,7 @@ type dockerd struct {
 	t    *testing.T
 	dir  string // with its data, and all else that it has
 	data string // mount point of the disk
+	conf string // its configuration, in JSON
 	cmd  *exec.Cmd
 	gone chan struct{} // closed when cmd has ended
 }
@@ -29,6 +30,12 @@ type dockerd struct {
 // startDockerd starts one with a disk of so many MiB, and gives it the image of
 // these tests. It takes root, as dockerd does.
 func startDockerd(t *testing.T, megabytes int) *dockerd {
+	t.Helper()
+	return startDockerdWith(t, megabytes, "{}", busybox)
+}
+
+// startDockerdWith gives it a configuration, as in daemon.json, and some images.
+func startDockerdWith(t *testing.T, megabytes int, conf string, images ...string) *dockerd {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs Docker")
@@ -42,14 +49,14 @@ func startDockerd(t *testing.T, megabytes int) *dockerd {
 	// Not in t.TempDir, whose path may be too long for a socket.
 	dir, err := os.MkdirTemp("", "dockerd-")
 	check(t, err)
-	d := &dockerd{t: t, dir: dir, data: filepath.Join(dir, "data")}
+	d := &dockerd{t: t, dir: dir, data: filepath.Join(dir, "data"), conf: conf}
 	t.Cleanup(d.finish)
 	check(t, os.Mkdir(d.data, 0o700))
 	d.mount(megabytes)
 	d.start()
-	image := exec.Command("sh", "-c", "docker save "+busybox+" | docker --host "+d.host()+" load")
-	if out, err := image.CombinedOutput(); err != nil {
-		t.Fatalf("load the image: %v\n%s", err, out)
+	load := exec.Command("sh", "-c", "docker save "+strings.Join(images, " ")+" | docker --host "+d.host()+" load")
+	if out, err := load.CombinedOutput(); err != nil {
+		t.Fatalf("load the images: %v\n%s", err, out)
 	}
 	return d
 }
@@ -87,7 +94,8 @@ func (d *dockerd) start() {
 	d.endContainerd(syscall.SIGKILL)
 	os.Remove(d.pidFile())
 	os.Remove(d.containerdFile())
-	d.cmd = exec.Command("dockerd", "--host", d.host(), "--data-root", d.data, "--exec-root", filepath.Join(d.dir, "exec"),
+	check(d.t, os.WriteFile(filepath.Join(d.dir, "daemon.json"), []byte(d.conf), 0o600))
+	d.cmd = exec.Command("dockerd", "--config-file", filepath.Join(d.dir, "daemon.json"), "--host", d.host(), "--data-root", d.data, "--exec-root", filepath.Join(d.dir, "exec"),
 		"--pidfile", d.pidFile(), "--bridge=none", "--iptables=false", "--ip-forward=false", "--ip-masq=false")
 	d.cmd.Stdout, d.cmd.Stderr = log, log
 	check(d.t, d.cmd.Start())

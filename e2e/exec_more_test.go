@@ -109,7 +109,7 @@ func containerDies(b *sandbox) {
 		return r.ExitCode == 0, err
 	})
 	took(b.t, 6*time.Second, "the end of a command whose container was killed", func() {
-		mustDocker(b.t, "kill", container)
+		b.mustDocker("kill", container)
 		wait()
 	})
 	if err == nil || client.Code(err) == "" || client.Code(err) == string(schemas.CodeInternal) {

@@ -193,7 +193,7 @@ func noLeak(b *sandbox) {
 		now := openFiles(b.server)
 		return now <= before+5, fmt.Sprintf("%d, before %d", now, before)
 	})
-	if ids := mustDocker(b.t, "inspect", "-f", "{{.ExecIDs}}", b.containerOf(string(b.ID))); ids != "[]" && ids != "<no value>" {
+	if ids := b.mustDocker("inspect", "-f", "{{.ExecIDs}}", b.containerOf(string(b.ID))); ids != "[]" && ids != "<no value>" {
 		b.t.Errorf("docker execs are left: %s", ids)
 	}
 }
