@@ -23,6 +23,13 @@
 // What descriptions and instructions say of defaults and limits follows the
 // server's settings: they are templates (facts.go).
 //
+// # What is no tool
+//
+// resources.go and resource_file.go are what clients may attach, prompts.go what
+// users may start by name, completions.go what helps to type either. requests.go is
+// what these have in common; exchange.go gives their failures, and numbers that
+// mcp-go rounds, back to the transport.
+//
 // # Transports
 //
 // stdio.go, peer.go and http_sse.go have one stream of messages to a client, and
@@ -43,5 +50,6 @@
 //     wrong; all four hints are decided on purpose.
 //   - A line in [all].
 //   - A test that calls it with a good, a bad and a missing argument.
-//   - go test ./tools -update, and a look at what changed under testdata.
+//   - go test ./tools -update, and a look at what changed under testdata and in
+//     docs/mcp.md.
 package tools

@@ -63,8 +63,8 @@ func init() {
 	server.ErrToolNotFound = errors.New("there are " + strings.Join(names, ", "))
 }
 
-// NewServer is an MCP server with every tool, resource and prompt, for any transport. It serves all
-// protocol versions that mcp-go knows.
+// NewServer is an MCP server with every tool, resource and prompt, for any
+// transport. It serves all protocol versions that mcp-go knows.
 func NewServer(m *manager.Manager, version string, log *slog.Logger) *server.MCPServer {
 	return newServer(m, version, log)
 }
