@@ -16,6 +16,15 @@ func (r *rig) box(c *client.Client) (box schemas.Sandbox, err error) {
 	return box, c.Call(r.ctx, "sandbox_create", args{"timeout_seconds": 7200}, &box)
 }
 
+// boxAndModel makes a sandbox and finds its container, for Docker's own calls.
+func (r *rig) boxAndModel(c *client.Client) (box schemas.Sandbox, model about, err error) {
+	if box, err = r.box(c); err != nil {
+		return box, model, err
+	}
+	model, err = r.docker.find(r.ctx, string(box.ID))
+	return box, model, err
+}
+
 func (r *rig) run(c *client.Client, id schemas.SandboxID, argv ...string) error {
 	return r.exitOK(c, args{"sandbox_id": id, "argv": argv})
 }
@@ -35,22 +44,40 @@ func (r *rig) exitOK(c *client.Client, a args) error {
 	return nil
 }
 
+// remove destroys a sandbox and waits until nothing of it is left, which would
+// otherwise weigh on what is measured next.
 func (r *rig) remove(c *client.Client, id schemas.SandboxID) error {
+	if err := r.destroyBox(c, id); err != nil {
+		return err
+	}
+	return r.awaitGone(c)
+}
+
+func (r *rig) destroyBox(c *client.Client, id schemas.SandboxID) error {
 	return c.Call(r.ctx, "sandbox_destroy", args{"sandbox_id": id}, nil)
 }
 
 // awaitPool waits until a server's pool is full.
 func (r *rig) awaitPool(c *client.Client, spares int) error {
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	return r.awaitMetric(c, "mcp_sandbox_pool_ready", spares)
+}
+
+// awaitGone waits until all that was destroyed is removed.
+func (r *rig) awaitGone(c *client.Client) error {
+	return r.awaitMetric(c, "mcp_sandbox_sandboxes_condemned", 0)
+}
+
+func (r *rig) awaitMetric(c *client.Client, name string, value int) error {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		var text strings.Builder
 		if err := r.http(c, "GET", "/metrics", nil, &text); err != nil {
 			return err
 		}
-		if strings.Contains(text.String(), fmt.Sprintf("mcp_sandbox_pool_ready %d\n", spares)) {
+		if strings.Contains(text.String(), fmt.Sprintf("\n%s %d\n", name, value)) {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("the pool is not full within a minute")
+			return fmt.Errorf("%s is not %d within a minute", name, value)
 		}
 	}
 }

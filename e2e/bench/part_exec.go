@@ -13,15 +13,11 @@ import (
 
 // exec measures a command that does nothing.
 func (r *rig) exec() error {
-	rest, err := r.box(r.rest)
+	rest, model, err := r.boxAndModel(r.rest)
 	if err != nil {
 		return err
 	}
 	stdio, err := r.box(r.stdio)
-	if err != nil {
-		return err
-	}
-	model, err := r.docker.find(r.ctx, string(rest.ID))
 	if err != nil {
 		return err
 	}
@@ -44,11 +40,7 @@ func (r *rig) exec() error {
 
 // stream measures how long output is under way: the command writes the time.
 func (r *rig) stream() error {
-	box, err := r.box(r.rest)
-	if err != nil {
-		return err
-	}
-	model, err := r.docker.find(r.ctx, string(box.ID))
+	box, model, err := r.boxAndModel(r.rest)
 	if err != nil {
 		return err
 	}
@@ -91,11 +83,7 @@ func since(stamp string) float64 {
 
 // output measures text in bulk.
 func (r *rig) output() error {
-	box, err := r.box(r.rest)
-	if err != nil {
-		return err
-	}
-	model, err := r.docker.find(r.ctx, string(box.ID))
+	box, model, err := r.boxAndModel(r.rest)
 	if err != nil {
 		return err
 	}
@@ -142,11 +130,7 @@ func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return l
 
 // files measures one file in and out.
 func (r *rig) files() error {
-	box, err := r.box(r.rest)
-	if err != nil {
-		return err
-	}
-	model, err := r.docker.find(r.ctx, string(box.ID))
+	box, model, err := r.boxAndModel(r.rest)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -81,7 +82,8 @@ func (r *rig) burst() error {
 			return err
 		}, after: func() error {
 			defer func() { boxes = nil }()
-			return each(boxes, func(id schemas.SandboxID) error { return r.remove(r.rest, id) })
+			err := each(boxes, func(id schemas.SandboxID) error { return r.destroyBox(r.rest, id) })
+			return errors.Join(err, r.awaitGone(r.rest))
 		}})
 }
 
@@ -94,17 +96,22 @@ func each[T any](all []T, do func(T) error) error {
 	return nil
 }
 
-// destroy measures until a sandbox is gone.
+// destroy measures until the answer, and until a sandbox is gone.
 func (r *rig) destroy() error {
 	var name string
 	var box schemas.Sandbox
-	return r.compare("destroy a sandbox", 12, 1,
-		side{name: api,
-			before: func() (err error) { name, err = r.twin.create(r.ctx); return err },
-			do:     func() error { return r.twin.remove(r.ctx, name) }},
-		side{name: v1,
-			before: func() (err error) { box, err = r.box(r.cold); return err },
-			do:     func() error { return r.remove(r.cold, box.ID) }})
+	twin := side{name: api,
+		before: func() (err error) { name, err = r.twin.create(r.ctx); return err },
+		do:     func() error { return r.twin.remove(r.ctx, name) }}
+	ours := side{name: v1,
+		before: func() (err error) { box, err = r.box(r.cold); return err },
+		do:     func() error { return r.destroyBox(r.cold, box.ID) },
+		after:  func() error { return r.awaitGone(r.cold) }}
+	if err := r.compare("destroy a sandbox", 12, 1, twin, ours); err != nil {
+		return err
+	}
+	ours.do = func() error { return r.remove(r.cold, box.ID) }
+	return r.compare("destroy a sandbox, until it is gone", 6, 1, twin, ours)
 }
 
 // idle measures what sandboxes cost that do nothing.

@@ -22,17 +22,13 @@ func (r *rig) trees() error {
 
 // tree makes a tree of text files, some 7 bytes a line, and measures with it.
 func (r *rig) tree(files, lines, rounds int) error {
-	box, err := r.box(r.rest)
+	box, model, err := r.boxAndModel(r.rest)
 	if err != nil {
 		return err
 	}
 	defer r.remove(r.rest, box.ID)
 	fill := fmt.Sprintf(`i=0; while [ $i -lt %d ]; do d=dir-$((i/100)); [ -d $d ] || mkdir $d; seq $i $((i+%d)) > $d/file-$i; i=$((i+1)); done`, files, lines)
 	if err := r.sh(r.rest, box.ID, fill); err != nil {
-		return err
-	}
-	model, err := r.docker.find(r.ctx, string(box.ID))
-	if err != nil {
 		return err
 	}
 	what := fmt.Sprintf("%d files", files)

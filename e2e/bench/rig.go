@@ -89,6 +89,9 @@ func (r *rig) close() {
 		for _, box := range list.Sandboxes {
 			c.Call(ctx, "sandbox_destroy", args{"sandbox_id": box.ID}, nil)
 		}
+		if c != r.stdio { // it has no metrics
+			r.awaitGone(c)
+		}
 		c.Signal(os.Interrupt)
 		if _, err := c.ExitCode(10 * time.Second); err != nil {
 			c.Kill()

@@ -30,6 +30,10 @@ type figure struct {
 	Ratio  float64 `json:"ratio_to_base,omitempty"` // of medians, to the first side
 }
 
+// aftermath is how long a turn waits for the one before to be over: when Docker
+// has answered, its processes are still at it.
+const aftermath = 50 * time.Millisecond
+
 // compare lets the sides take turns: in each round each does the thing as often
 // at once as is said. The first side is the base of the ratios.
 func (r *rig) compare(what string, rounds, atOnce int, sides ...side) error {
@@ -37,6 +41,7 @@ func (r *rig) compare(what string, rounds, atOnce int, sides ...side) error {
 	times := make([][]float64, len(sides))
 	for range rounds {
 		for i, s := range sides {
+			time.Sleep(aftermath)
 			took, err := s.round(atOnce)
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", what, s.name, err)
