@@ -89,7 +89,7 @@ func start(workspace string) (*guest, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.server = newServer(g.routes(calls))
+	g.server = newServer(g.routes(calls), g.oom.limit)
 	return g, nil
 }
 

@@ -14,17 +14,6 @@ import (
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
 )
 
-// HTTP/2 windows of what the server sends us. A call that does not read its
-// body (a command that ignores its input) keeps a stream's window full, so the
-// connection's must hold those of all calls that may have a body at once: 48
-// commands, an input for each of 32 background execs, and the 8 uploads that the
-// client allows itself. Otherwise a few such commands would stop every upload.
-const (
-	streamWindow = 64 << 10
-	connWindow   = 6 << 20
-	maxFrame     = 64 << 10
-)
-
 // server hands sessions to an http.Server, as connections.
 type server struct {
 	sessions chan *session
@@ -32,7 +21,8 @@ type server struct {
 
 type sessionKey struct{}
 
-func newServer(routes http.Handler) *server {
+func newServer(routes http.Handler, memory int64) *server {
+	streamWindow, connWindow := windows(memory)
 	s := &server{sessions: make(chan *session)}
 	h := &http.Server{
 		Handler:        routes,

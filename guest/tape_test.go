@@ -49,6 +49,15 @@ func TestRingSizes(t *testing.T) {
 	}
 }
 
+func TestWindows(t *testing.T) {
+	for memory, want := range map[int64]int{0: 256 << 10, 16 << 20: 64 << 10, 128 << 20: 170 << 10, 512 << 20: 256 << 10, 4 << 30: 256 << 10} {
+		stream, conn := windows(memory)
+		if stream>>10 != want>>10 || conn < (maxExecs+protocol.MaxBackground+8)*stream || memory >= 64<<20 && int64(conn) > memory/8 {
+			t.Errorf("%d MiB: %d, %d in all", memory>>20, stream, conn)
+		}
+	}
+}
+
 // Readers that hold get everything, those that do not are never waited for, and
 // all of them come to an end: with the tape's, when it is erased, or when they go.
 func TestTapeReaders(t *testing.T) {

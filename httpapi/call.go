@@ -68,12 +68,17 @@ func (c *call) done(err error) error {
 // encode is v as a line of JSON. Output often has <, > and &; it is not HTML.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+	err := encodeTo(&b, v)
+	return b.Bytes(), err
+}
+
+func encodeTo(b *bytes.Buffer, v any) error {
+	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode answer: %w", err)
+		return fmt.Errorf("encode answer: %w", err)
 	}
-	return b.Bytes(), nil
+	return nil
 }
 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"sync"
@@ -15,6 +16,7 @@ type eventStream struct {
 
 	mu   sync.Mutex // held while writing
 	last time.Time  // when something was written
+	line bytes.Buffer
 }
 
 func newEventStream(w *response, t times) *eventStream {
@@ -22,13 +24,13 @@ func newEventStream(w *response, t times) *eventStream {
 }
 
 func (s *eventStream) send(event any) error {
-	line, err := encode(event)
-	if err != nil {
-		return err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.write(line)
+	s.line.Reset()
+	if err := encodeTo(&s.line, event); err != nil {
+		return err
+	}
+	return s.write(s.line.Bytes())
 }
 
 // write is called with the lock held. With nothing to write it sends the head.

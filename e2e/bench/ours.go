@@ -101,6 +101,31 @@ func (r *rig) http(c *client.Client, method, path string, body io.Reader, into i
 	return err
 }
 
+// drain runs a command by exec/stream and takes in its output as it is: what it
+// costs to parse that is the client's matter, on all sides.
+func (r *rig) drain(c *client.Client, id schemas.SandboxID, line string, size int) error {
+	var n counter
+	var last tail
+	request := strings.NewReader(fmt.Sprintf(`{"command":%q,"timeout_seconds":600}`, line))
+	if err := r.http(c, "POST", "/v1/sandboxes/"+string(id)+"/exec/stream", request, io.MultiWriter(&n, &last)); err != nil {
+		return err
+	}
+	if end := fmt.Sprintf(`"stdout_bytes":%d,`, size); int(n) < size || !strings.Contains(string(last), end) {
+		return fmt.Errorf("got %d bytes, ending in %s", n, last)
+	}
+	return nil
+}
+
+// tail keeps the last bytes that are written to it.
+type tail []byte
+
+func (t *tail) Write(p []byte) (int, error) {
+	const keep = 300
+	*t = append(*t, p[max(0, len(p)-keep):]...)
+	*t = append(tail(nil), (*t)[max(0, len(*t)-keep):]...)
+	return len(p), nil
+}
+
 // streamed runs a command by exec/stream; each gets the events.
 func (r *rig) streamed(c *client.Client, id schemas.SandboxID, line string, each func(client.Event)) error {
 	req, err := c.Request(r.ctx, "POST", "/v1/sandboxes/"+string(id)+"/exec/stream", strings.NewReader(fmt.Sprintf(`{"command":%q,"timeout_seconds":600}`, line)))

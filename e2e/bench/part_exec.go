@@ -90,12 +90,6 @@ func (r *rig) output() error {
 	for _, mb := range []int{1, 100} {
 		size := mb * 1_000_000
 		line := fmt.Sprintf("yes 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde | head -c %d", size)
-		whole := func(got int) error {
-			if got != size {
-				return fmt.Errorf("got %d bytes of %d", got, size)
-			}
-			return nil
-		}
 		sides := []side{
 			{name: api, do: func() error {
 				var n counter
@@ -103,18 +97,11 @@ func (r *rig) output() error {
 					return err
 				}
 				if int(n) < size {
-					return whole(int(n))
+					return fmt.Errorf("got %d bytes of %d", n, size)
 				}
 				return nil
 			}},
-			{name: v1, do: func() error {
-				got := 0
-				err := r.streamed(r.rest, box.ID, line, func(e client.Event) { got += len(e.Data) })
-				if err != nil {
-					return err
-				}
-				return whole(got)
-			}},
+			{name: v1, do: func() error { return r.drain(r.rest, box.ID, line, size) }},
 			{name: v1 + ", buffered", do: func() error { return r.sh(r.rest, box.ID, line) }},
 		}
 		if err := r.compare(fmt.Sprintf("%d MB of output", mb), 5, 1, sides...); err != nil {

@@ -64,11 +64,13 @@ func (r *response) fail(err error) error {
 	return lost(r.ctx, err)
 }
 
+var errTrailing = malformed("bytes after the end of a response")
+
 // finish checks that nothing follows the response and that nothing cut it short.
 func (r *response) finish() error {
 	n, err := io.CopyN(io.Discard, r.http.Body, 1)
 	if n > 0 {
-		return malformed("bytes after the end of a response")
+		return errTrailing
 	}
 	if err != io.EOF {
 		return r.fail(err)

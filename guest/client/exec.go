@@ -1,9 +1,11 @@
 package client
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"regexp"
+	"sync"
 
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
 )
@@ -45,17 +47,28 @@ type frames struct {
 	sent [3]int64 // bytes received
 	// trailer: the guest may refuse it half-way. Of a command it cannot say that.
 	trailer bool
+
+	buffer *bufio.Reader // of in
 }
 
+var frameBuffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, protocol.FrameBuffer) }}
+
 func newFrames(r *response, maxStdout, maxStderr int64, emit func(protocol.Stream, []byte) error) *frames {
-	f := &frames{response: r, in: protocol.NewFrameReader(r.http.Body), emit: emit}
+	f := &frames{response: r, buffer: frameBuffers.Get().(*bufio.Reader), emit: emit}
+	f.buffer.Reset(r.http.Body)
+	f.in = protocol.NewFrameReader(f.buffer)
 	f.max[protocol.Stdout], f.max[protocol.Stderr] = maxStdout, maxStderr
 	return f
 }
 
 // end reads frames up to the result, checks that, and that nothing follows it. A
-// failure of the call's input is reported in place of what it caused.
+// failure of the call's input is reported in place of what it caused. It comes
+// once.
 func (f *frames) end(result any, check func() error) error {
+	defer func() {
+		f.buffer.Reset(nil)
+		frameBuffers.Put(f.buffer)
+	}()
 	payload, err := f.wait()
 	if err != nil {
 		return err
@@ -65,6 +78,9 @@ func (f *frames) end(result any, check func() error) error {
 	}
 	if err := check(); err != nil {
 		return err
+	}
+	if f.in.Rest() > 0 {
+		return errTrailing
 	}
 	return f.finish()
 }

@@ -1,9 +1,11 @@
 package protocol
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Stream says what an exec output frame carries.
@@ -36,6 +38,10 @@ const (
 	MaxResultFrame  = 1 << 16 // payload of the result frame
 )
 
+// FrameBuffer is the size of a [FrameReader]'s buffer, and so how much of several
+// frames it may give as one.
+const FrameBuffer = 64<<10 + FrameHeaderSize
+
 // PutFrameHeader writes the header of a frame into the first FrameHeaderSize
 // bytes of b, so that header and payload can go out in a single write.
 func PutFrameHeader(b []byte, s Stream, length int) {
@@ -43,34 +49,72 @@ func PutFrameHeader(b []byte, s Stream, length int) {
 	binary.BigEndian.PutUint32(b[1:FrameHeaderSize], uint32(length))
 }
 
-// FrameReader reads output frames and never holds more than one.
+// FrameReader reads output frames. It holds one, and a buffer.
 type FrameReader struct {
-	r      io.Reader
-	header [FrameHeaderSize]byte
-	buf    []byte
+	r   *bufio.Reader
+	buf []byte
 }
 
-// NewFrameReader reads from r, which it does not buffer ahead.
-func NewFrameReader(r io.Reader) *FrameReader { return &FrameReader{r: r} }
+// NewFrameReader reads from r, and ahead what r has. A bufio.Reader of at least
+// FrameBuffer is used as it is.
+func NewFrameReader(r io.Reader) *FrameReader {
+	return &FrameReader{r: bufio.NewReaderSize(r, FrameBuffer)}
+}
 
 // Next returns the next frame; its payload is valid until the next call. The
 // error is io.EOF between frames and io.ErrUnexpectedEOF inside one.
+//
+// Frames of one output stream that are here already come as one: of a command
+// that writes little at a time, each piece by itself costs a reader who is
+// slower than it too much.
 func (f *FrameReader) Next() (Stream, []byte, error) {
-	if _, err := io.ReadFull(f.r, f.header[:]); err != nil {
+	header, err := f.r.Peek(FrameHeaderSize)
+	if err != nil {
+		if len(header) > 0 {
+			err = unexpected(err)
+		}
 		return 0, nil, err
 	}
-	s, n := Stream(f.header[0]), binary.BigEndian.Uint32(f.header[1:])
-	if err := checkFrame(s, n); err != nil {
+	s, n, err := parseHeader(header)
+	if err != nil {
 		return 0, nil, err
 	}
-	if int(n) > cap(f.buf) {
-		f.buf = make([]byte, n)
+	f.buf = f.buf[:0]
+	for more := true; more; n, more = f.follows(s) {
+		if err := f.take(n); err != nil {
+			return 0, nil, err
+		}
 	}
-	payload := f.buf[:n]
-	if _, err := io.ReadFull(f.r, payload); err != nil {
-		return 0, nil, unexpected(err)
+	return s, f.buf, nil
+}
+
+// take adds a frame's payload to the buffer.
+func (f *FrameReader) take(n int) error {
+	if _, err := f.r.Discard(FrameHeaderSize); err != nil {
+		return err
 	}
-	return s, payload, nil
+	have := len(f.buf)
+	f.buf = slices.Grow(f.buf, n)[:have+n]
+	_, err := io.ReadFull(f.r, f.buf[have:])
+	return unexpected(err)
+}
+
+// follows is the length of a frame of the same output stream that is wholly here.
+func (f *FrameReader) follows(s Stream) (n int, ok bool) {
+	if s == Result || f.r.Buffered() < FrameHeaderSize {
+		return 0, false
+	}
+	header, _ := f.r.Peek(FrameHeaderSize)
+	next, n, err := parseHeader(header)
+	return n, err == nil && next == s && FrameHeaderSize+n <= f.r.Buffered() && len(f.buf)+n <= FrameBuffer
+}
+
+// Rest is what has been read behind the last frame.
+func (f *FrameReader) Rest() int { return f.r.Buffered() }
+
+func parseHeader(header []byte) (Stream, int, error) {
+	s, n := Stream(header[0]), binary.BigEndian.Uint32(header[1:])
+	return s, int(n), checkFrame(s, n)
 }
 
 func checkFrame(s Stream, n uint32) error {

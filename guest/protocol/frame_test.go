@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 func frame(s Stream, payload string) []byte {
@@ -29,6 +30,39 @@ func TestFramesRoundTrip(t *testing.T) {
 	}
 	if _, _, err := r.Next(); err != io.EOF {
 		t.Errorf("at the end: %v", err)
+	}
+}
+
+// What is here already comes as one, of one stream, and not too much.
+func TestFramesMerge(t *testing.T) {
+	var in []byte
+	for _, f := range [][]byte{
+		frame(Stdout, "a"), frame(Stdout, ""), frame(Stdout, "b"), frame(Stderr, "c"), frame(Stdout, "d"),
+		frame(Stdout, strings.Repeat("e", FrameBuffer)), frame(Stdout, "f"), frame(Result, "{}"), frame(Result, "{}"),
+	} {
+		in = append(in, f...)
+	}
+	for name, r := range map[string]io.Reader{"at once": bytes.NewReader(in), "byte by byte": iotest.OneByteReader(bytes.NewReader(in))} {
+		frames := NewFrameReader(r)
+		var got [4]string
+		calls := 0
+		for {
+			s, p, err := frames.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil || s != Result && len(p) > FrameBuffer {
+				t.Fatalf("%s: %d bytes, %v", name, len(p), err)
+			}
+			got[s] += string(p)
+			calls++
+		}
+		if want := "abd" + strings.Repeat("e", FrameBuffer) + "f"; got[Stdout] != want || got[Stderr] != "c" || got[Result] != "{}{}" {
+			t.Errorf("%s: got %.100q", name, got)
+		}
+		if want := map[string]int{"at once": 7, "byte by byte": 9}[name]; calls != want {
+			t.Errorf("%s: %d frames, want %d", name, calls, want)
+		}
 	}
 }
 
