@@ -22,6 +22,7 @@ type conn struct {
 	// so that neither overtakes the other.
 	write func(message any)
 
+	pings   pings
 	mu      sync.Mutex
 	calls   map[string]*inflight // by ID, as it was written
 	closing bool
@@ -42,18 +43,14 @@ func newConn(srv *server.MCPServer, id string, log *slog.Logger, write func(any)
 }
 
 // context is ctx for the calls of this client.
-func (c *conn) context(ctx context.Context) context.Context {
-	return WithNotifier(c.srv.WithContext(ctx, c.session), func(_ context.Context, method string, params map[string]any) error {
-		c.write(Notification(method, params))
-		return nil
-	})
-}
+func (c *conn) context(ctx context.Context) context.Context { return c.srv.WithContext(ctx, c.session) }
 
 // dispatch never blocks: a cancel may be in the next message.
 func (c *conn) dispatch(ctx context.Context, message []byte) {
 	e := readEnvelope(message)
 	switch {
 	case e.isResponse():
+		c.pings.answered(string(e.ID))
 	case e.Method == string(mcp.MethodNotificationCancelled):
 		c.cancel(e.cancelledID())
 	case e.hasID() && e.Method != string(mcp.MethodInitialize):
@@ -78,13 +75,20 @@ func (c *conn) start(ctx context.Context, e envelope, message []byte) {
 		go c.write(rpcError(id, mcp.INTERNAL_ERROR, "too many requests at once"))
 	default:
 		c.calls[string(id)] = call
-		c.running.Go(func() { c.run(ctx, id, call, message) })
+		c.running.Go(func() { c.run(ctx, e, call, message) })
 	}
 }
 
-func (c *conn) run(ctx context.Context, id json.RawMessage, call *inflight, message []byte) {
+func (c *conn) run(ctx context.Context, e envelope, call *inflight, message []byte) {
 	defer call.cancel()
-	response := c.handle(ctx, id, message)
+	id := e.ID
+	var spoke spoken
+	response := c.handle(WithNotifier(ctx, func(_ context.Context, method string, params map[string]any) error {
+		c.write(Notification(method, params))
+		spoke.now()
+		return nil
+	}), id, message)
+	c.pingsFor(e).settle(ctx, &spoke, func(ping any) error { c.write(ping); return nil })
 	c.mu.Lock()
 	if c.calls[string(id)] == call {
 		delete(c.calls, string(id))
@@ -94,6 +98,14 @@ func (c *conn) run(ctx context.Context, id json.RawMessage, call *inflight, mess
 	if !unwanted {
 		c.answer(response)
 	}
+}
+
+// pingsFor is nil for a request that stands alone.
+func (c *conn) pingsFor(e envelope) *pings {
+	if e.version() != "" {
+		return nil
+	}
+	return &c.pings
 }
 
 // cancel ends a request on the client's word. That it is unknown is normal: the

@@ -23,7 +23,7 @@ func readEnvelope(message []byte) (e envelope) {
 
 func (e envelope) hasID() bool { return len(e.ID) > 0 && string(e.ID) != "null" }
 
-// isResponse: to a request of the server's; but this one makes none.
+// isResponse: to a request of the server's, of which there is only the ping.
 func (e envelope) isResponse() bool { return e.Method == "" && (e.Result != nil || e.Error != nil) }
 
 // cancelledID is the request that a notifications/cancelled is about.

@@ -12,11 +12,13 @@ import (
 
 // answer handles a request. Its progress, and signs of life when it is long in
 // coming, go before the response on the same stream, if the client takes one.
-func (h *HTTP) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, id json.RawMessage, body []byte, leave func() (cancelled bool)) {
+func (h *HTTP) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, id json.RawMessage, body []byte, p *pings, leave func() (cancelled bool)) {
 	defer leave() // also when mcp-go panics
 	stream := h.newEvents(w)
 	defer stream.end()
-	reply := h.alive(ctx, r, body, stream)
+	var spoke spoken
+	reply := h.alive(ctx, r, body, stream, &spoke)
+	p.settle(ctx, &spoke, stream.message)
 	unwanted := leave()
 	if reply.none() && !unwanted { // mcp-go says nothing once ctx is done
 		reply = newRefusal(id, errSession)
@@ -33,12 +35,13 @@ func (h *HTTP) answer(ctx context.Context, w http.ResponseWriter, r *http.Reques
 }
 
 // alive handles a request whose client hears from it meanwhile.
-func (h *HTTP) alive(ctx context.Context, r *http.Request, body []byte, stream *events) *reply {
+func (h *HTTP) alive(ctx context.Context, r *http.Request, body []byte, stream *events, spoke *spoken) *reply {
 	if !takesEvents(r) { // then nobody has to send it notifications
 		return h.handle(WithNotifier(ctx, func(context.Context, string, map[string]any) error { return nil }), r, body)
 	}
 	defer h.beat(stream.comment)()
 	return h.handle(WithNotifier(ctx, func(_ context.Context, method string, params map[string]any) error {
+		defer spoke.now()
 		return stream.message(Notification(method, params))
 	}), r, body)
 }

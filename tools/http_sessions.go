@@ -29,6 +29,8 @@ type session struct {
 	seen  time.Time
 	calls map[string]*inflight // by ID, as it was written
 	over  bool
+
+	pings pings
 }
 
 func newSessions(idle time.Duration, most int) *sessions {

@@ -84,10 +84,11 @@ func (h *HTTP) post(ctx context.Context, w http.ResponseWriter, r *http.Request,
 		h.sessions.cancel(s, e.cancelledID())
 		w.WriteHeader(http.StatusAccepted)
 	case e.isResponse():
+		s.pings.answered(string(e.ID))
 		w.WriteHeader(http.StatusAccepted)
 	case e.hasID():
 		ctx, leave := h.sessions.enter(ctx, s, string(e.ID))
-		h.answer(ctx, w, r, e.ID, body, leave)
+		h.answer(ctx, w, r, e.ID, body, &s.pings, leave)
 	default:
 		h.handle(ctx, r, body).sendTo(h.timed(w))
 	}
@@ -101,7 +102,7 @@ func (h *HTTP) postModern(ctx context.Context, w http.ResponseWriter, r *http.Re
 		h.listen(ctx, w, r, e, body)
 	default:
 		ctx, cancel := context.WithCancel(ctx)
-		h.answer(ctx, w, r, e.ID, body, func() bool { cancel(); return false })
+		h.answer(ctx, w, r, e.ID, body, nil, func() bool { cancel(); return false })
 	}
 }
 

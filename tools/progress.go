@@ -14,12 +14,6 @@ import (
 const (
 	progressEvery = 250 * time.Millisecond // at most; clients ask for a limit of some kind
 	silentEvery   = 5 * time.Second        // at least, so that a client sees the call alive
-
-	// closeGap is kept between the last notification and the response. The
-	// TypeScript SDK (v1) runs notification handlers later than response
-	// handlers, so progress that arrives in one read with the response is an
-	// "unknown token" to it, and Cursor drops a server after enough of those.
-	closeGap = 10 * time.Millisecond
 )
 
 // progress sends a command's output to the caller while it runs. The value is the
@@ -37,7 +31,6 @@ type progress struct {
 	news, stop chan struct{}
 	done       chan struct{}
 	last       float64
-	lastSent   time.Time
 }
 
 func (c *call) startProgress(ctx context.Context) *progress {
@@ -69,16 +62,13 @@ func (p *progress) output(s schemas.Stream, chunk []byte) {
 	}
 }
 
-// close sends what is left and returns when the response may follow.
+// close sends what is left. The response may then follow.
 func (p *progress) close() {
 	if p.token == nil {
 		return
 	}
 	close(p.stop)
 	<-p.done
-	if !p.lastSent.IsZero() {
-		time.Sleep(closeGap - time.Since(p.lastSent))
-	}
 }
 
 func (p *progress) loop() {
@@ -126,5 +116,4 @@ func (p *progress) send(message string) {
 	_ = Notify(p.ctx, string(mcp.MethodNotificationProgress), map[string]any{
 		"progressToken": p.token, "progress": p.last, "message": message,
 	})
-	p.lastSent = time.Now()
 }

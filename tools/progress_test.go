@@ -151,20 +151,6 @@ func TestN5FloodIsBounded(t *testing.T) {
 	})
 }
 
-// The TypeScript client takes progress that comes with the response for unknown.
-func TestN5GapBeforeTheResult(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		r := runScript(t, "t", func(_ context.Context, emit func(string)) {
-			emit("x")
-		})
-		ended := time.Since(start) - time.Minute
-		if gap := ended - r.all[len(r.all)-1].at; gap < closeGap {
-			t.Errorf("%v between the last notification and the result", gap)
-		}
-	})
-}
-
 func TestCancelledCallSendsNothingMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{start: time.Now()}

@@ -211,6 +211,9 @@ func TestN5ProgressOnTheWire(t *testing.T) {
 		}
 		var text string
 		for _, m := range all[:len(all)-1] {
+			if m.Method == "ping" { // settle.go
+				continue
+			}
 			var p struct {
 				ProgressToken any
 				Progress      float64

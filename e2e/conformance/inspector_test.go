@@ -17,7 +17,7 @@ func TestInspector(t *testing.T) {
 	web := serve(t, product, t.TempDir()).URL
 	header := []string{"--header", "Authorization: Bearer " + key}
 	for name, target := range map[string][]string{
-		"stdio": append([]string{binary, "stdio", "--log-level=error"}, arguments(t.TempDir())...),
+		"stdio": append([]string{"-e", "AGENT_SANDBOX_LOG_LEVEL=error", binary, "stdio"}, arguments(t.TempDir())...),
 		"http":  append([]string{web + "/mcp", "--transport", "http"}, header...),
 		"sse":   append([]string{web + "/sse", "--transport", "sse"}, header...),
 	} {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	mcpclient "github.com/mark3labs/mcp-go/client"
+
 	"github.com/mcp-sandbox/mcp-sandbox/e2e/client"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -69,13 +71,13 @@ func serve(t *testing.T, program func() (string, error), dir string) *client.Cli
 	return start(t, client.Options{Door: client.REST, Args: arguments(dir), Key: key, Env: []string{"AGENT_SANDBOX_API_KEYS=" + key}}, program)
 }
 
-func start(t *testing.T, o client.Options, program func() (string, error)) *client.Client {
+func start(t *testing.T, o client.Options, program func() (string, error), options ...mcpclient.ClientOption) *client.Client {
 	t.Helper()
 	var err error
 	if o.Binary, err = program(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.Start(t.Context(), o)
+	c, err := client.Start(t.Context(), o, options...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,8 @@ export async function scenario(client) {
   step('snapshot, roll back, fork');
   await storm(box, 0.3);
   step(`${PARALLEL} calls with ${STEPS} steps of progress`);
+  await storm(box, 0);
+  step('the same without a pause');
   await box.do('sandbox_destroy');
   const list = await ok(client, 'sandbox_list', {});
   assert(!list.sandboxes.some(s => s.id === box.id));

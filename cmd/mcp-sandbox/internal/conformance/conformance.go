@@ -18,7 +18,7 @@ import (
 func Add(s *server.MCPServer) {
 	for _, able := range []server.ServerOption{
 		server.WithResourceCapabilities(true, false), server.WithPromptCapabilities(false),
-		server.WithLogging(), server.WithCompletions(),
+		server.WithLogging(), server.WithCompletions(), server.WithPromptCompletionProvider(words{}),
 	} {
 		able(s)
 	}

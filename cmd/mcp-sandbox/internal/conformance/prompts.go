@@ -38,3 +38,10 @@ func addPrompts(s *server.MCPServer) {
 		return []mcp.Content{mcp.NewImageContent(image, "image/png"), mcp.NewTextContent("Please analyze the image above.")}
 	})
 }
+
+// words completes every argument.
+type words struct{}
+
+func (words) CompletePromptArgument(context.Context, string, mcp.CompleteArgument, mcp.CompleteContext) (*mcp.Completion, error) {
+	return &mcp.Completion{Values: []string{"paris", "park", "party"}}, nil
+}

@@ -1,0 +1,124 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A client that gets a notification and the response in one read may handle the
+// response first, and then takes the notification for one too many: the TypeScript
+// SDK, version 1, does, and Cursor drops a server after enough of those. So before
+// a response that follows a notification closely, the server makes sure that the
+// client has taken in the notification: it sends a ping behind it, and waits for the
+// answer. Who does not answer pings, and who has none (since 2026-07-28), gets the
+// response a little later, which is enough unless the client is busy.
+
+const (
+	settled  = time.Second            // after a notification, nothing has to be done
+	closeGap = 10 * time.Millisecond  // between notification and response, without an answer
+	firstTry = 200 * time.Millisecond // for the answer of a client that has not answered any ping
+	pingTime = 2 * time.Second        // and of one that has
+)
+
+// spoken is when the last notification of a request was sent.
+type spoken struct{ at atomic.Int64 }
+
+func (s *spoken) now() { s.at.Store(time.Now().UnixNano()) }
+
+// since is long when there was none.
+func (s *spoken) since() time.Duration { return time.Since(time.Unix(0, s.at.Load())) }
+
+// pings are those of one client that wait for an answer. A nil one has no pings.
+type pings struct {
+	mu      sync.Mutex
+	last    int
+	open    map[string]chan struct{} // by ID, as it is written
+	answers bool                     // the client has answered one
+	mute    bool                     // or had the time to
+}
+
+const pingID = `"mcp-sandbox-ping-`
+
+// settle returns when the response to a request may follow its notifications. send
+// sends the ping where they went.
+func (p *pings) settle(ctx context.Context, s *spoken, send func(message any) error) {
+	if s.since() > settled || p.ask(ctx, send) {
+		return
+	}
+	select {
+	case <-time.After(closeGap - s.since()):
+	case <-ctx.Done():
+	}
+}
+
+// ask tells whether the client has answered.
+func (p *pings) ask(ctx context.Context, send func(message any) error) bool {
+	id, answered, most := p.begin()
+	if answered == nil {
+		return false
+	}
+	defer p.end(id)
+	if send(map[string]any{"jsonrpc": "2.0", "id": strings.Trim(id, `"`), "method": "ping"}) != nil {
+		return false // which ends the request by itself
+	}
+	select {
+	case <-answered:
+		return true
+	case <-ctx.Done():
+	case <-time.After(most):
+		p.silent()
+	}
+	return false
+}
+
+func (p *pings) begin() (id string, answered chan struct{}, most time.Duration) {
+	if p == nil {
+		return "", nil, 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mute && !p.answers {
+		return "", nil, 0
+	}
+	if p.open == nil {
+		p.open = map[string]chan struct{}{}
+	}
+	p.last++
+	id = fmt.Sprintf(`%s%d"`, pingID, p.last)
+	answered, most = make(chan struct{}), firstTry
+	if p.answers {
+		most = pingTime
+	}
+	p.open[id] = answered
+	return id, answered, most
+}
+
+func (p *pings) end(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.open, id)
+}
+
+func (p *pings) silent() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mute = true
+}
+
+// answered takes a response, which may come late, or be to something else.
+func (p *pings) answered(id string) {
+	if !strings.HasPrefix(id, pingID) {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answers = true
+	if c := p.open[id]; c != nil {
+		delete(p.open, id)
+		close(c)
+	}
+}
