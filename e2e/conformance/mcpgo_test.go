@@ -62,6 +62,12 @@ type session struct {
 
 type args = map[string]any
 
+// outcome is of what the tools for commands answer.
+type outcome struct {
+	Status, Stdout, Cursor string
+	ExecID                 string `json:"exec_id"`
+}
+
 func (s *session) run() {
 	var made schemas.Sandbox
 	s.call("sandbox_create", args{"env": args{"WHO": "agent"}}, &made)
@@ -96,10 +102,15 @@ func (s *session) do(tool string, a args, result any) {
 	s.call(tool, with, result)
 }
 
-func (s *session) sh(command string) (r schemas.ExecOutcome) {
+func (s *session) outcome(tool string, a args) (x outcome) {
 	s.Helper()
-	s.do("exec", args{"command": command}, &r)
-	return r
+	s.do(tool, a, &x)
+	return x
+}
+
+func (s *session) sh(command string) outcome {
+	s.Helper()
+	return s.outcome("exec", args{"command": command})
 }
 
 func (s *session) wants(command, out string) {
@@ -147,29 +158,25 @@ func (s *session) cancels() {
 	if err == nil {
 		s.Error("the call ended by itself")
 	}
-	s.until("the command ends", func() bool { return s.sh("pidof sleep").ExitCode == 1 })
+	s.until("the command ends", func() bool { return s.sh("pidof sleep; true").Stdout == "" })
 }
 
 func (s *session) handOver() {
-	var x schemas.ExecOutcome
-	s.do("exec", args{"command": "echo one; until [ -e go2 ]; do sleep 0.05; done; echo two", "wait_seconds": 0.5}, &x)
+	x := s.outcome("exec", args{"command": "echo one; until [ -e go2 ]; do sleep 0.05; done; echo two", "wait_seconds": 0.5})
 	if x.Status != "running" || x.Stdout != "one\n" {
 		s.Errorf("handed over: %+v", x)
 	}
 	s.sh("touch go2")
-	s.do("exec_poll", args{"exec_id": x.ExecID, "cursor": x.Cursor}, &x)
-	if x.Status != "exited" || x.Stdout != "two\n" {
+	if x = s.outcome("exec_poll", args{"exec_id": x.ExecID, "cursor": x.Cursor}); x.Status != "exited" || x.Stdout != "two\n" {
 		s.Errorf("then: %+v", x)
 	}
-	s.do("exec", args{"command": "cat", "background": true}, &x)
-	cat := x.ExecID
+	cat := s.outcome("exec", args{"command": "cat", "background": true}).ExecID
 	s.do("exec_input", args{"exec_id": cat, "input": "typed\n"}, nil)
 	s.until("what was typed comes back", func() bool {
-		s.do("exec_poll", args{"exec_id": cat, "wait_seconds": 0}, &x)
-		return x.Stdout == "typed\n"
+		return s.outcome("exec_poll", args{"exec_id": cat, "wait_seconds": 0}).Stdout == "typed\n"
 	})
 	s.do("exec_kill", args{"exec_id": cat}, nil)
-	if s.do("exec_poll", args{"exec_id": cat}, &x); x.Status != "exited" {
+	if x = s.outcome("exec_poll", args{"exec_id": cat}); x.Status != "exited" {
 		s.Errorf("killed: %+v", x)
 	}
 }
