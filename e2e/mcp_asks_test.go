@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
 // asksForMore: resources, prompts and completions, of real files.
@@ -49,4 +51,17 @@ func asksForMore(b *sandbox) {
 		b.t.Errorf("completion: %+v, %v; want %q", done, err, want)
 	}
 	b.must("rm -r asked")
+}
+
+// noPlace: commands run also while none can go on in the background.
+func noPlace(b *sandbox) {
+	full := b.create()
+	for range 32 {
+		call[schemas.ExecOutcome](b.server, "exec", args{"sandbox_id": full.ID, "command": "sleep 100", "background": true})
+	}
+	full.refuse("exec", args{"sandbox_id": full.ID, "command": "true", "background": true}, schemas.CodeLimitExceeded)
+	if out := full.must("echo still"); out != "still\n" {
+		b.t.Errorf("got %q", out)
+	}
+	check(b.t, b.destroy(full.ID))
 }

@@ -27,6 +27,7 @@ func TestMCP(t *testing.T) {
 		{"N9 results are bounded", boundedResults},
 		{"N12 what is an error", whatIsAnError},
 		{"resources, prompts and completions", asksForMore},
+		{"no place in the background", noPlace},
 	})
 	for _, version := range []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} {
 		t.Run("protocol "+version, func(t *testing.T) { speaks(t, version) })

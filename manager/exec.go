@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -94,9 +95,13 @@ func (v *visit) abandon(id schemas.ExecID) error {
 	return context.Cause(v.ctx)
 }
 
+// ErrNoPlace is behind the failure of an exec that did not start because as many
+// background execs run as there may be, of which it might have become one.
+var ErrNoPlace = errors.New("no place for another background exec")
+
 func tooManyExecs() *Error {
 	return &Error{
-		Kind: KindLimit, Message: fmt.Sprintf("%d background execs are running in this sandbox; more are not allowed at a time", MaxBackground),
+		Kind: KindLimit, Cause: ErrNoPlace, Message: fmt.Sprintf("%d background execs are running in this sandbox; more are not allowed at a time", MaxBackground),
 		Hint: "List the sandbox's background execs and kill those that are no longer needed.",
 	}
 }

@@ -234,3 +234,28 @@ func TestCancelledPoll(t *testing.T) {
 		t.Errorf("then: %+v", x)
 	}
 }
+
+// While there is no place for a command to be handed over to, short ones go on all
+// the same; only what asks for a place is refused.
+func TestExecWithoutAPlaceInTheBackground(t *testing.T) {
+	b := newBench(t)
+	id := b.create()
+	for range manager.MaxBackground {
+		if r := b.call("exec", args{"sandbox_id": id, "command": "sleep 100", "background": true}); r.IsError {
+			t.Fatal(r.text())
+		}
+	}
+	var x schemas.ExecOutcome
+	b.call("exec", args{"sandbox_id": id, "command": "echo hi"}).into(t, &x)
+	if x.Stdout != "hi\n" || *x.ExitCode != 0 || x.ExecID != nil {
+		t.Errorf("got %+v", x)
+	}
+	r := b.call("exec", args{"sandbox_id": id, "command": "sleep 100", "timeout_seconds": 0.2, "wait_seconds": 0.1})
+	if want := "(0.2, as it could not go on in the background, where 32 commands run already)"; r.IsError || !strings.Contains(r.text(), want) {
+		t.Errorf("got %q, want %q", r.text(), want)
+	}
+	r = b.call("exec", args{"sandbox_id": id, "command": "sleep 100", "background": true})
+	if text := r.text(); !r.IsError || !strings.Contains(text, "limit_exceeded: 32 background execs are running") || !strings.Contains(text, "exec_poll without exec_id shows them; exec_kill those") {
+		t.Errorf("got %q", text)
+	}
+}

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
@@ -48,15 +49,21 @@ func runExec(ctx context.Context, c *call, in schemas.ExecArgs) (schemas.ExecOut
 	}
 	p := c.startProgress(ctx)
 	defer p.close()
-	exit, running, err := c.ExecStream(ctx, c.owner, in.SandboxID, req, func(s schemas.Stream, chunk []byte) error {
+	emit := func(s schemas.Stream, chunk []byte) error {
 		out.add(s, chunk)
 		p.output(s, chunk)
 		return nil
-	})
+	}
+	limit := timeoutText(req.TimeoutSeconds, c.Config())
+	exit, running, err := c.ExecStream(ctx, c.owner, in.SandboxID, req, emit)
+	if errors.Is(err, manager.ErrNoPlace) && !req.Background { // it has not begun
+		limit = stay(&req, c.Config())
+		exit, running, err = c.ExecStream(ctx, c.owner, in.SandboxID, req, emit)
+	}
 	if err != nil {
 		return schemas.ExecOutcome{}, "", err
 	}
-	r := report{output: out, info: exited(exit), whole: "in all", limit: timeoutText(req.TimeoutSeconds, c.Config())}
+	r := report{output: out, info: exited(exit), whole: "in all", limit: limit}
 	if running != nil {
 		out.stdout.trim() // it comes with the rest of the character
 		out.stderr.trim()
@@ -64,6 +71,17 @@ func runExec(ctx context.Context, c *call, in schemas.ExecArgs) (schemas.ExecOut
 	}
 	result, text := r.outcome()
 	return result, text, nil
+}
+
+// stay has a command run that cannot be handed over: it is waited for until its
+// timeout, which it then has to have. limit says so.
+func stay(req *schemas.ExecRequest, cfg manager.Config) (limit string) {
+	most := cfg.MaxExecTimeoutSeconds
+	if req.TimeoutSeconds != nil {
+		most = min(most, *req.TimeoutSeconds)
+	}
+	req.WaitSeconds, req.TimeoutSeconds = nil, &most
+	return fmt.Sprintf("%v, as it could not go on in the background, where %d commands run already", most, manager.MaxBackground)
 }
 
 // newOutput is for what a command writes, within what the caller wants of it.
