@@ -44,3 +44,10 @@ func (m *Manager) FailSnapshotRecords(err error, late bool) {
 		return err
 	}
 }
+
+// Tend does once for each sandbox what a sweep does, one after the other.
+func (m *Manager) Tend() {
+	for _, s := range m.all() {
+		m.tend(s)
+	}
+}

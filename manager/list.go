@@ -17,17 +17,23 @@ func (m *Manager) List(_ context.Context, o Owner, p schemas.Page) (schemas.Sand
 	if m.ctx.Err() != nil {
 		return schemas.SandboxList{}, closing()
 	}
-	own := []schemas.Sandbox{}
+	var own []*sandbox
+	now := m.now()
 	for _, s := range m.all() {
-		if r := s.record(); r.Owner == o && r.live(m.now()) {
-			own = append(own, s.view())
+		if r := s.record(); r.Owner == o && r.live(now) {
+			own = append(own, s)
 		}
 	}
-	page, next := pageOf(own, sandboxKey, w)
-	return schemas.SandboxList{Sandboxes: page, NextCursor: next}, nil
+	page, next := pageOf(own, (*sandbox).ageKey, w)
+	list := schemas.SandboxList{Sandboxes: []schemas.Sandbox{}, NextCursor: next}
+	for _, s := range page {
+		list.Sandboxes = append(list.Sandboxes, s.view())
+	}
+	return list, nil
 }
 
-func sandboxKey(s schemas.Sandbox) string { return ageKey(s.CreatedAt, string(s.ID)) }
+// ageKey stays as it is once clients see the sandbox.
+func (s *sandbox) ageKey() string { return ageKey(s.record().CreatedAt, string(s.id)) }
 
 // ageKey orders by age, and what is of one age by ID.
 func ageKey(created time.Time, id string) string {

@@ -38,6 +38,7 @@ type Manager struct {
 	making   *semaphore.Weighted
 	creating atomic.Int64 // creations and those that wait for their turn
 	removing *semaphore.Weighted
+	looking  *semaphore.Weighted // of sweeps
 	pool     *pool
 
 	// ctx ends, with closing() as cause, when Close begins.
@@ -74,6 +75,7 @@ func New(cfg Config, b Backend) (*Manager, error) {
 		cfg: cfg, backend: b, log: cfg.Log, lock: lock, instance: instance,
 		making:    semaphore.NewWeighted(maxCreations),
 		removing:  semaphore.NewWeighted(maxRemovals),
+		looking:   semaphore.NewWeighted(maxLooks),
 		wake:      make(chan struct{}, 1),
 		sandboxes: map[schemas.SandboxID]*sandbox{},
 	}

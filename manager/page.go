@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"sort"
+	"slices"
+	"strings"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -65,15 +66,27 @@ func (k listKind) cursor(lastKey string) string {
 	return base64.RawURLEncoding.EncodeToString(append(k.sum(lastKey), lastKey...))
 }
 
-// pageOf cuts a page from items in the order of their keys, and gives the
-// cursor of the next page, empty on the last.
+// pageOf cuts a page from items, in the order of their keys, and gives the cursor
+// of the next page, empty on the last. A key is made once of each item.
 func pageOf[T any](items []T, key func(T) string, w window) (page []T, next string) {
-	sort.Slice(items, func(i, j int) bool { return key(items[i]) < key(items[j]) })
-	from := sort.Search(len(items), func(i int) bool { return key(items[i]) > w.after })
-	to := min(from+w.limit, len(items))
-	page = append([]T{}, items[from:to]...) // never nil: lists are never null
-	if to < len(items) {
-		next = w.kind.cursor(key(items[to-1]))
+	type place struct {
+		key string
+		at  int
+	}
+	var rest []place
+	for i, item := range items {
+		if k := key(item); k > w.after {
+			rest = append(rest, place{k, i})
+		}
+	}
+	slices.SortFunc(rest, func(a, b place) int { return strings.Compare(a.key, b.key) })
+	n := min(w.limit, len(rest))
+	page = make([]T, n) // never nil: lists are never null
+	for i := range page {
+		page[i] = items[rest[i].at]
+	}
+	if n < len(rest) {
+		next = w.kind.cursor(rest[n-1].key)
 	}
 	return page, next
 }

@@ -44,11 +44,22 @@ func (m *Manager) tend(s *sandbox) {
 		m.expire(s)
 	default:
 		m.keepTime(s)
-		m.look(m.ctx, s)
+		m.lookInTurn(s)
 		m.dropFrozen(m.ctx, s)
 		m.tendDeadline(s)
 		m.tendRollback(s)
 		m.tendStale(s)
+	}
+}
+
+// maxLooks is how many sandboxes a sweep looks at in the backend at a time: after
+// a start it is all of them.
+const maxLooks = 16
+
+func (m *Manager) lookInTurn(s *sandbox) {
+	if m.looking.Acquire(m.ctx, 1) == nil {
+		defer m.looking.Release(1)
+		m.look(m.ctx, s)
 	}
 }
 
