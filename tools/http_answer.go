@@ -56,6 +56,9 @@ func (h *HTTP) handle(ctx context.Context, r *http.Request, body []byte) *reply 
 		mended := x.mend(reply.body.Bytes())
 		reply.body.Reset()
 		reply.body.Write(mended)
+		if x.failed != nil && x.failed.Code == mcp.INVALID_PARAMS && mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) {
+			reply.status = http.StatusBadRequest // as that version wants it
+		}
 	}
 	return reply
 }

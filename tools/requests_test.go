@@ -63,6 +63,28 @@ func asks(t *testing.T, c *client.Client, id string) {
 	}
 }
 
+// Over HTTP, 2026-07-28 wants a status that goes with the code.
+func TestRequestsFailWithTheirStatus(t *testing.T) {
+	b := newBench(t)
+	id := b.create()
+	site := serveHTTP(t, b.srv)
+	read := args{"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": args{"uri": "sandbox://" + id + "/none"}}
+	p := site.join("")
+	if status, text := p.status(p.request(t.Context(), read)); status != 200 || !strings.HasPrefix(text, "not_found: ") {
+		t.Errorf("before: %d, %q", status, text)
+	}
+	read["params"].(args)["_meta"] = args{
+		mcp.MetaKeyProtocolVersion: mcp.ProtocolVersion20260728, mcp.MetaKeyClientCapabilities: args{},
+		mcp.MetaKeyClientInfo: args{"name": "test", "version": "1"},
+	}
+	p = site.modern()
+	r := p.request(t.Context(), read)
+	r.Header.Set("Mcp-Name", "sandbox://"+id+"/none")
+	if status, text := p.status(r); status != 400 || !strings.HasPrefix(text, "not_found: ") {
+		t.Errorf("since then: %d, %q", status, text)
+	}
+}
+
 // And through the process that passes them on; what was asked when the server
 // died is asked of the next one.
 func TestForwarderRequests(t *testing.T) {
