@@ -162,6 +162,12 @@ func (e *engine) inspectNetwork(ctx context.Context, name string) (network.Inspe
 	}, saysNetwork))
 }
 
+func (e *engine) listNetworks(ctx context.Context, filter ...filters.KeyValuePair) ([]network.Summary, error) {
+	return look(ctx, e, "list networks", func(ctx context.Context) ([]network.Summary, error) {
+		return e.api.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filter...)})
+	})
+}
+
 func (e *engine) createNetwork(ctx context.Context, name string, o network.CreateOptions) error {
 	_, err := work(ctx, e, "create network", func(ctx context.Context) (network.CreateResponse, error) {
 		return e.api.NetworkCreate(ctx, name, o)

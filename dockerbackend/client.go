@@ -50,6 +50,7 @@ type dockerAPI interface {
 
 	NetworkCreate(context.Context, string, network.CreateOptions) (network.CreateResponse, error)
 	NetworkInspect(context.Context, string, network.InspectOptions) (network.Inspect, error)
+	NetworkList(context.Context, network.ListOptions) ([]network.Summary, error)
 	NetworkRemove(context.Context, string) error
 
 	Close() error

@@ -15,8 +15,9 @@ import (
 const iccOption = "com.docker.network.bridge.enable_icc"
 
 // onNetwork does a step that needs the bridge, if the sandbox has network. The
-// step is tried again once when it found something gone: another server, which
-// shares the bridge, may just have seen it unused.
+// step is tried again once when it found something gone, or two bridges: another
+// server, which shares the bridge, may just have seen it unused, or made one as
+// well.
 func (b *Backend) onNetwork(ctx context.Context, spec manager.Spec, step func() error) error {
 	if !spec.Network {
 		return step()
@@ -27,7 +28,8 @@ func (b *Backend) onNetwork(ctx context.Context, spec manager.Spec, step func() 
 		return err
 	}
 	err := step()
-	if !cerrdefs.IsNotFound(err) || manager.KindOf(err) == manager.KindInvalid {
+	gone := cerrdefs.IsNotFound(err) && manager.KindOf(err) != manager.KindInvalid
+	if !gone && !ambiguous(err) {
 		return err
 	}
 	if err := b.ensureNetwork(ctx); err != nil {
@@ -45,14 +47,14 @@ func (b *Backend) ensureNetwork(ctx context.Context) error {
 }
 
 func (b *Backend) makeNetwork(ctx context.Context) error {
-	found, err := b.docker.inspectNetwork(ctx, b.cfg.NetworkName)
+	found, err := b.findNetwork(ctx)
 	if cerrdefs.IsNotFound(err) {
 		err = b.docker.createNetwork(ctx, b.cfg.NetworkName, networkOptions(b.cfg.Instance))
 		faults.Point("docker.network_made")
-		if !cerrdefs.IsConflict(err) { // else: another server has just made it
+		if err != nil && !cerrdefs.IsConflict(err) { // that: another server has just made it
 			return err
 		}
-		found, err = b.docker.inspectNetwork(ctx, b.cfg.NetworkName)
+		found, err = b.findNetwork(ctx)
 	}
 	if err != nil {
 		return err
@@ -105,7 +107,7 @@ func (b *Backend) dropNetwork(ctx context.Context) error {
 // idleNetwork is the network, if it is there and managed, while no container,
 // running or not, is on it.
 func (b *Backend) idleNetwork(ctx context.Context) (found network.Inspect, idle bool, err error) {
-	found, err = b.docker.inspectNetwork(ctx, b.cfg.NetworkName)
+	found, err = b.findNetwork(ctx)
 	if cerrdefs.IsNotFound(err) || err == nil && found.Labels[labelManaged] != managed {
 		return found, false, nil
 	}

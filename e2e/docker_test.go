@@ -24,9 +24,9 @@ func mustDocker(t *testing.T, args ...string) string {
 	return out
 }
 
-// docker is Docker's own command, put to the server's daemon.
+// docker is Docker's own command, put to the server's daemon, past a filter.
 func (p *program) docker(args ...string) (string, error) {
-	if p.dockerHost != "" {
+	if p.dockerHost != "" && !p.filtered {
 		args = append([]string{"--host", p.dockerHost}, args...)
 	}
 	return docker(args...)

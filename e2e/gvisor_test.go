@@ -24,9 +24,7 @@ func TestGVisor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs Docker")
 	}
-	if out, err := exec.Command("../scripts/need", "runsc").CombinedOutput(); err != nil {
-		t.Skipf("no gVisor: %s", out)
-	}
+	installed(t, "runsc")
 	d := startDockerdWith(t, 2048, gvisorConf, busybox, base)
 	serve := func(t *testing.T, more ...string) *server {
 		keys := "AGENT_SANDBOX_API_KEYS=alice:" + aliceKey + ",bob:" + bobKey

@@ -53,6 +53,7 @@ type program struct {
 	// dockerHost is a daemon, or what stands in front of one; by default that of
 	// all tests.
 	dockerHost string
+	filtered   bool // what stands in front lets only the server's calls through
 	door       client.Door
 	build      func() (string, error) // by default, binary
 	behind     *client.Process        // that this one forwards to; nil but at the door for it

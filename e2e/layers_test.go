@@ -23,6 +23,7 @@ var layers = map[string][]string{
 	"manager/backendtest":      {"manager", "schemas"},
 	"dockerbackend":            {"manager", "schemas", "guest", "guest/client", "guest/protocol"},
 	"dockerbackend/faultproxy": {},
+	"dockerbackend/endpoints":  {},
 	"tools":                    {"manager", "schemas"},
 	"httpapi":                  {"manager", "schemas"},
 	"metrics":                  {"manager", "schemas"},

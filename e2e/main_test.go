@@ -97,6 +97,18 @@ var ready = sync.OnceValue(func() error {
 	return nil
 })
 
+// installed leaves a test out where a program is missing that not everybody wants on
+// their machine. Continuous integration has them all.
+func installed(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err == nil {
+		return
+	} else if os.Getenv("CI_RUN") != "" {
+		t.Fatal(err)
+	}
+	t.Skipf("%s is missing: scripts/need %s installs it", program, program)
+}
+
 // count is how often a case is repeated: few by default, all with -full.
 func count(few, all int) int {
 	if *full {
