@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
 // eventStream is a response of one JSON object a line. Each line is sent at
@@ -31,6 +33,24 @@ func (s *eventStream) send(event any) error {
 		return err
 	}
 	return s.write(s.line.Bytes())
+}
+
+// sendOutput is send for what there is most of.
+func (s *eventStream) sendOutput(event schemas.OutputEvent) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.line.Reset()
+	s.line.Write(appendOutput(s.line.AvailableBuffer(), event))
+	return s.write(s.line.Bytes())
+}
+
+// appendOutput appends an event of text as a line.
+func appendOutput(b []byte, event schemas.OutputEvent) []byte {
+	b = append(b, `{"type":"`...)
+	b = append(b, event.Type...)
+	b = append(b, `","data":`...)
+	b = appendText(b, event.Data)
+	return append(b, "}\n"...)
 }
 
 // write is called with the lock held. With nothing to write it sends the head.

@@ -44,5 +44,5 @@ func (o *output) text(s schemas.Stream, text string) error {
 	if text == "" {
 		return nil
 	}
-	return o.to.send(schemas.OutputEvent{Type: s, Data: text})
+	return o.to.sendOutput(schemas.OutputEvent{Type: s, Data: text})
 }
