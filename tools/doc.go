@@ -40,7 +40,8 @@
 // a POST for each message; http_sessions.go knows the sessions and their calls, for
 // cancels. http_events.go is how all event streams are written: at once, in order,
 // and not for ever to a client that does not read. http.go ties them together, and
-// has the limits.
+// has the limits. settle.go sees to it that, in the client too, a response stays
+// behind its notifications.
 //
 // # Adding a tool
 //
