@@ -85,6 +85,18 @@ type answering struct {
 	say  func(args)
 }
 
+// byLines sends a request, and takes what comes from then on.
+func byLines(t *testing.T, w *wire, request args) answering {
+	seen := len(w.all())
+	say := func(m args) { line, _ := json.Marshal(m); w.send("%s", line) }
+	say(request)
+	return answering{say: say, next: func() (message, error) {
+		waitFor(t, func() bool { return len(w.all()) > seen })
+		seen++
+		return w.all()[seen-1], nil
+	}}
+}
+
 // On each transport that has pings, one goes behind the progress, and its answer
 // lets the response through.
 func TestN5PingBetweenProgressAndResponse(t *testing.T) {
@@ -96,14 +108,13 @@ func TestN5PingBetweenProgressAndResponse(t *testing.T) {
 		"stdio": func(t *testing.T) answering {
 			w := dial(t, b.srv, quiet())
 			w.handshake("2025-11-25")
-			seen := len(w.all())
-			say := func(m args) { line, _ := json.Marshal(m); w.send("%s", line) }
-			say(request)
-			return answering{say: say, next: func() (message, error) {
-				waitFor(t, func() bool { return len(w.all()) > seen })
-				seen++
-				return w.all()[seen-1], nil
-			}}
+			return byLines(t, w, request)
+		},
+		"forwarded": func(t *testing.T) answering {
+			r := forward(t, soon)
+			r.serveNext(b.srv)
+			r.handshake("2025-11-25")
+			return byLines(t, r.wire, request)
 		},
 		"streamable": func(t *testing.T) answering {
 			p := serveHTTP(t, b.srv).join("")
