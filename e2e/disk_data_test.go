@@ -65,7 +65,7 @@ func TestDataDirIsFull(t *testing.T) {
 		leave int // KiB
 		try   func(t *testing.T)
 	}{
-		{"full", 0, func(t *testing.T) {
+		{"L7 full", 0, func(t *testing.T) {
 			_, err := m.create(args{})
 			wantFull(t, "create", err)
 			_, err = m.fork(snap, 1)
@@ -79,7 +79,7 @@ func TestDataDirIsFull(t *testing.T) {
 			m.must(m.exec(b, m.newName(), "x"))
 			m.must(m.destroy(other))
 		}},
-		{"room for records", 64, func(t *testing.T) {
+		{"L7 room for records", 64, func(t *testing.T) {
 			fat, err := m.create(args{})
 			m.must(err)
 			m.must(m.write(fat, "fat", incompressible(1<<20)))
@@ -93,7 +93,7 @@ func TestDataDirIsFull(t *testing.T) {
 			m.must(m.rollback(b, snap))
 			m.must(m.destroy(fat))
 		}},
-		{"full at a start", 0, func(t *testing.T) {
+		{"L7 full at a start", 0, func(t *testing.T) {
 			s.restart()
 			m.must(m.exec(b, m.newName(), "x"))
 			_, err := m.create(args{})
@@ -105,7 +105,7 @@ func TestDataDirIsFull(t *testing.T) {
 			_, err = m.create(args{})
 			m.must(err)
 		}},
-		{"full in the middle of a rollback", 64, func(t *testing.T) {
+		{"L7 full in the middle of a rollback", 64, func(t *testing.T) {
 			b, snap := m.baseline()
 			var err error
 			wait := inBackground(func() { err = m.rollback(b, snap) })
