@@ -25,12 +25,20 @@ const (
 )
 
 // spoken is when the last notification of a request was sent.
-type spoken struct{ at atomic.Int64 }
+type spoken struct{ at atomic.Pointer[time.Time] }
 
-func (s *spoken) now() { s.at.Store(time.Now().UnixNano()) }
+func (s *spoken) now() {
+	now := time.Now() // with its monotonic part: wall clocks are set back
+	s.at.Store(&now)
+}
 
 // since is long when there was none.
-func (s *spoken) since() time.Duration { return time.Since(time.Unix(0, s.at.Load())) }
+func (s *spoken) since() time.Duration {
+	if at := s.at.Load(); at != nil {
+		return time.Since(*at)
+	}
+	return time.Hour
+}
 
 // pings are those of one client that wait for an answer. A nil one has no pings.
 type pings struct {
