@@ -34,7 +34,7 @@ check: guest ## formatting, vet, staticcheck, layers, generated files, other sys
 
 .PHONY: test
 test: guest setup ## all tests: unit, conformance and end to end, on a real Docker daemon
-	go test -timeout 20m $(TESTFLAGS) ./...
+	go test -timeout 26m $(TESTFLAGS) ./...
 
 .PHONY: test-short
 test-short: guest ## the tests that need no Docker

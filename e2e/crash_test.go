@@ -17,7 +17,9 @@ import (
 //
 // An operation is first run once to see which points it passes, and how often;
 // each time is a case. A case in which the server does not die fails, and so
-// does a point of the list at which no operation has died.
+// does a point of the list at which no operation has died. What a step of Docker's
+// leaves behind hardly depends on who asked for it: without -full, a few
+// operations die at each of these.
 func TestCrashMatrix(t *testing.T) {
 	t.Parallel()
 	var died deaths
@@ -34,7 +36,7 @@ func TestCrashMatrix(t *testing.T) {
 		return // only some were asked for, or one has failed
 	}
 	for _, point := range faults.Points {
-		if !died.at[point] {
+		if died.at[point] == 0 {
 			t.Errorf("no operation has died at %s", point)
 		}
 	}
@@ -44,22 +46,30 @@ func TestCrashMatrix(t *testing.T) {
 // deaths are the points at which servers have died.
 type deaths struct {
 	mu         sync.Mutex
-	at         map[string]bool
+	at         map[string]int
 	ops, cases int
 }
 
-func (d *deaths) add(points []string) {
+// next reports whether an operation is to die at a point, and counts that.
+func (d *deaths) next(point string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.at == nil {
-		d.at = map[string]bool{}
+		d.at = map[string]int{}
 	}
-	for _, point := range points {
-		name, _, _ := strings.Cut(point, ":")
-		d.at[name] = true
+	name, _, _ := strings.Cut(point, ":")
+	if !*full && strings.HasPrefix(name, "docker.") && d.at[name] >= 4 {
+		return false
 	}
+	d.at[name]++
+	d.cases++
+	return true
+}
+
+func (d *deaths) operation() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.ops++
-	d.cases += len(points)
 }
 
 func crashEverywhere(t *testing.T, op crashOp, died *deaths) {
@@ -74,12 +84,14 @@ func crashEverywhere(t *testing.T, op crashOp, died *deaths) {
 	points := append(tracePoints(m, op), op.later...)
 	t.Logf("%d points: %s", len(points), strings.Join(points, " "))
 	for _, point := range points {
-		crashAt(m, op, point)
-		if t.Failed() {
+		if !died.next(point) {
+			continue
+		}
+		if crashAt(m, op, point); t.Failed() {
 			t.Fatalf("it was killed at %s", point)
 		}
 	}
-	died.add(points)
+	died.operation()
 }
 
 // startFaulty runs a server that has points to die at.

@@ -75,7 +75,7 @@ func outOfMemory(s *server) {
 }
 
 func forkBomb(b *sandbox) {
-	const bomb = `bomb() { bomb | bomb & }; bomb; exec sleep 60` // exec needs no process more
+	const bomb = `bomb() { bomb | bomb & }; (bomb); exec sleep 60` // this shell itself needs no process that the bomb has taken
 	wait := inBackground(func() {
 		if r, err := b.trySh(bomb, args{"timeout_seconds": 4}); err != nil || !r.TimedOut {
 			b.t.Errorf("the bomb: %+v, %v", r, err)

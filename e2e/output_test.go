@@ -69,7 +69,7 @@ func hugeOutput(b *sandbox) {
 	size := count(300_000_000, 3_000_000_000)
 	for _, source := range []string{"yes", "tr '\\0' x < /dev/zero"} {
 		flat(b.server, func() {
-			r := b.sh(fmt.Sprintf("%s | head -c %d", source, size), args{"timeout_seconds": 120})
+			r := b.sh(fmt.Sprintf("%s | head -c %d", source, size), args{"timeout_seconds": 120, "wait_seconds": 120})
 			if r.StdoutBytes != int64(size) || !r.Truncated || r.ExitCode != 0 {
 				b.t.Errorf("%s: %d bytes, truncated %t, exit code %d, timed out %t", source, r.StdoutBytes, r.Truncated, r.ExitCode, r.TimedOut)
 			}
