@@ -17,16 +17,20 @@ import (
 // guest's threads, or all processes of the user. Reading limits stays allowed.
 //
 // The filter also forbids setting RLIMIT_MSGQUEUE, which makes a command's mark
-// (see [marker]) one that none of its descendants can put off.
+// (see [marker]) one that none of its descendants can put off, and sockets that
+// lead past the network name space (see [families]).
 
 // callTable holds the numbers of the fenced calls in one system call table.
 type callTable struct {
-	arch        uint32
-	prlimit     uint32
-	setrlimit   uint32
-	setpriority uint32
-	ioprioSet   uint32
-	firstIsPid  []uint32 // sched_setparam, sched_setscheduler, sched_setaffinity, sched_setattr
+	arch         uint32
+	prlimit      uint32
+	setrlimit    uint32
+	setpriority  uint32
+	ioprioSet    uint32
+	firstIsPid   []uint32 // sched_setparam, sched_setscheduler, sched_setaffinity, sched_setattr
+	socket       uint32
+	socketcall   uint32 // 0: the table has none
+	ioUringSetup uint32
 }
 
 // tables are what a program may use on a machine: its own and that of 32 bits,
@@ -34,12 +38,12 @@ type callTable struct {
 // syscall tables (arch/*/entry/syscalls, asm-generic/unistd.h).
 var tables = map[string][]callTable{
 	"amd64": {
-		{unix.AUDIT_ARCH_X86_64, 302, 160, 141, 251, []uint32{142, 144, 203, 314}},
-		{unix.AUDIT_ARCH_I386, 340, 75, 97, 289, []uint32{154, 156, 241, 351}},
+		{unix.AUDIT_ARCH_X86_64, 302, 160, 141, 251, []uint32{142, 144, 203, 314}, 41, 0, 425},
+		{unix.AUDIT_ARCH_I386, 340, 75, 97, 289, []uint32{154, 156, 241, 351}, 359, 102, 425},
 	},
 	"arm64": {
-		{unix.AUDIT_ARCH_AARCH64, 261, 164, 140, 30, []uint32{118, 119, 122, 274}},
-		{unix.AUDIT_ARCH_ARM, 369, 75, 97, 314, []uint32{154, 156, 241, 380}},
+		{unix.AUDIT_ARCH_AARCH64, 261, 164, 140, 30, []uint32{118, 119, 122, 274}, 198, 0, 425},
+		{unix.AUDIT_ARCH_ARM, 369, 75, 97, 314, []uint32{154, 156, 241, 380}, 281, 0, 425},
 	},
 }
 
@@ -107,6 +111,7 @@ func (t callTable) rules(guest tids) (f []unix.SockFilter) {
 	for _, number := range t.firstIsPid {
 		f = append(f, when(number, spare(0, guest)...)...)
 	}
+	f = append(f, t.socketRules()...)
 	return append(f, allow())
 }
 

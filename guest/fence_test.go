@@ -10,7 +10,7 @@ import (
 )
 
 // A command may change its own limits and scheduling, and nobody's through whom
-// it would reach the guest. Perl makes the system calls: a shell cannot, and it
+// it would reach the guest, and has only the usual sockets. Perl makes the system calls: a shell cannot, and it
 // is on every Debian.
 func TestFenceKeepsCommandsOffTheGuest(t *testing.T) {
 	const noLimit, idle = `my $p = pack("QQ", 0, 0)`, `my $p = pack("i", 0)`
@@ -31,6 +31,13 @@ func TestFenceKeepsCommandsOffTheGuest(t *testing.T) {
 		{"disk priority of the user", fmt.Sprintf("%d, 3, 0, 3 << 13", unix.SYS_IOPRIO_SET), false},
 		{"own mark", fmt.Sprintf("%d, 0, %d, %s, 0", unix.SYS_PRLIMIT64, unix.RLIMIT_MSGQUEUE, noLimit), false},
 		{"own mark, old call", fmt.Sprintf("%d, %d, %s", unix.SYS_SETRLIMIT, unix.RLIMIT_MSGQUEUE, noLimit), false},
+		{"socket to the hypervisor", fmt.Sprintf("%d, %d, %d, 0", unix.SYS_SOCKET, unix.AF_VSOCK, unix.SOCK_STREAM), false},
+		{"socket to the kernel's ciphers", fmt.Sprintf("%d, %d, %d, 0", unix.SYS_SOCKET, unix.AF_ALG, unix.SOCK_SEQPACKET), false},
+		{"queues past the filter", fmt.Sprintf(`%d, 1, my $p = "\0" x 120`, unix.SYS_IO_URING_SETUP), false},
+		{"socket between processes", fmt.Sprintf("%d, %d, %d, 0", unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM), true},
+		{"socket of the network", fmt.Sprintf("%d, %d, %d, 0", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM), true},
+		{"socket of the newer network", fmt.Sprintf("%d, %d, %d, 0", unix.SYS_SOCKET, unix.AF_INET6, unix.SOCK_STREAM), true},
+		{"socket of the network's settings", fmt.Sprintf("%d, %d, %d, 0", unix.SYS_SOCKET, unix.AF_NETLINK, unix.SOCK_RAW), true},
 		{"own limits", fmt.Sprintf("%d, 0, %d, %s, 0", unix.SYS_PRLIMIT64, unix.RLIMIT_CORE, noLimit), true},
 		{"own limits by number", fmt.Sprintf("%d, $$+0, %d, %s, 0", unix.SYS_PRLIMIT64, unix.RLIMIT_CORE, noLimit), true},
 		{"own scheduling", fmt.Sprintf("%d, 0, 5, %s", unix.SYS_SCHED_SETSCHEDULER, idle), true},
