@@ -98,6 +98,8 @@ func (d *dockerd) start() {
 	d.cmd = exec.Command("dockerd", "--config-file", filepath.Join(d.dir, "daemon.json"), "--host", d.host(), "--data-root", d.data, "--exec-root", filepath.Join(d.dir, "exec"),
 		"--pidfile", d.pidFile(), "--bridge=none", "--iptables=false", "--ip-forward=false", "--ip-masq=false")
 	d.cmd.Stdout, d.cmd.Stderr = log, log
+	// A network of its own: one without a bridge removes docker0, whosesoever it is.
+	d.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	check(d.t, d.cmd.Start())
 	cmd, gone := d.cmd, make(chan struct{})
 	d.gone = gone
