@@ -35,8 +35,12 @@ const (
 // get. The guest has little to say, and is not to be trusted with the disk.
 const maxStderr = 64 << 10
 
+// readAhead is kept for each sandbox that somebody is connected to. What is read
+// in bulk goes past it.
+const readAhead = 16 << 10
+
 func newStream(conn net.Conn, log *slog.Logger) *stream {
-	return &stream{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), log: log}
+	return &stream{conn: conn, in: bufio.NewReaderSize(conn, readAhead), log: log}
 }
 
 func (s *stream) Read(p []byte) (int, error) {

@@ -14,6 +14,7 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
 
 	"github.com/mcp-sandbox/mcp-sandbox/guest"
 )
@@ -24,6 +25,9 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "guest" {
 		guest.Main()
 		return
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50) // what lives is small, and a server idles most of the time: memory counts, collecting does not
 	}
 	os.Exit(run(os.Args[1:], os.LookupEnv, os.Stdin, os.Stdout, os.Stderr))
 }
