@@ -90,12 +90,12 @@ var growing = []struct {
 // TestGrowth counts what is allocated, which time on a busy machine says nothing
 // of: nothing that is made anew for each comparison, or each pair, goes unseen.
 func TestGrowth(t *testing.T) {
-	const few, many = 200, 2000
+	const few, many = 100, 1000
 	small, large := crowdOf(t, few), crowdOf(t, many)
 	for _, op := range growing {
 		per := func(c *crowd, records int) float64 {
 			best := 1e18
-			for range 3 { // of which one has nothing else beside it
+			for range 5 { // of which one has nothing else beside it
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				if err := op.do(c); err != nil {
@@ -111,7 +111,11 @@ func TestGrowth(t *testing.T) {
 		}
 		a, b := per(small, few), per(large, many)
 		t.Logf("%s: %.1f allocations with %d records, %.1f with %d", op.name, a, few, b, many)
-		if b > 1.2*a+1 {
+		most := 1.5*a + 50 // of one call: 900 records more would show
+		if op.each {
+			most = 1.2*a + 1 // noise is spread over the records
+		}
+		if b > most {
 			t.Errorf("%s grows: %.1f allocations with %d records, %.1f with %d", op.name, a, few, b, many)
 		}
 	}
