@@ -85,7 +85,7 @@ func missingCommand(b *sandbox) {
 	took(b.t, 5*time.Second, "a missing program", func() { cannotRun(b) })
 }
 
-// gvisorProbes are those of TestHardening, but for what gVisor's kernel allows
+// gvisorProbes are what TestIsolation looks at, but for what gVisor's kernel allows
 // within itself (docs/gvisor.md).
 func gvisorProbes(s *server) {
 	b := s.create(args{"image": base})

@@ -8,60 +8,23 @@ import (
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
-// TestHardening: how a sandbox is closed in, seen from inside and from the
-// daemon; the same for a fresh one, a fork, and after rollback and restart.
+// TestHardening: callers cannot take from a sandbox what closes it in. That it is
+// closed in is for TestIsolation; what follows here besides are the probes for
+// runtimes with a kernel of their own, which take a shell.
 func TestHardening(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	b := s.create(args{"image": base})
-	b.must("echo x > f")
-	check := func(t *testing.T, b *sandbox) {
-		fromInside(b.in(t))
-		byInspect(b.in(t))
-		noNetwork(b.in(t))
-		noSecrets(b.in(t))
-	}
-	t.Run("M2 M4 K1 fresh", func(t *testing.T) { check(t, b) })
-	snap := b.snapshot("x")
-	t.Run("M2 M4 K1 rolled back", func(t *testing.T) { b.in(t).rollback(snap.ID); check(t, b) })
-	t.Run("M2 M4 K1 forked", func(t *testing.T) { check(t, s.in(t).fork(snap.ID)) })
-	t.Run("M2 M4 K1 restarted", func(t *testing.T) { s.in(t).restart(); check(t, b) })
-	runCases(t, s, []testCase[*server]{
+	runCases(t, start(t), []testCase[*server]{
 		{"M1 K3 no say in the container", noSay},
 	})
 }
 
-func fromInside(b *sandbox) {
-	status := b.must("id -u; id -g; hostname; pwd; grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status | tr -s '\\t ' ' '")
-	none := "0000000000000000"
-	want := "1000\n1000\nsandbox\n/workspace\nCapInh: " + none + "\nCapPrm: " + none + "\nCapEff: " + none + "\nCapBnd: " + none +
-		"\nCapAmb: " + none + "\nNoNewPrivs: 1\nSeccomp: 2\n"
-	if status != want {
-		b.t.Errorf("got %q, want %q", status, want)
-	}
-	mustFail(b, slices.Concat(forbidden, forbiddenOnLinux))
-	mounts := b.must("grep -E ' (/workspace|/tmp|/) ' /proc/mounts | awk '{print $2, $4}'")
-	for _, line := range strings.Split(strings.TrimSpace(mounts), "\n") {
-		where, options, _ := strings.Cut(line, " ")
-		has := strings.Split(options, ",")
-		if where == "/" && !slices.Contains(has, "ro") || where == "/tmp" && (!slices.Contains(has, "nosuid") || !slices.Contains(has, "nodev") || slices.Contains(has, "noexec")) {
-			b.t.Errorf("%s is mounted %s", where, options)
-		}
-	}
-	rootStays(b)
+// forbidden must fail under every runtime.
+var forbidden = []string{
+	"touch /etc/x", "touch /usr/x", "touch /x", "mkdir /mnt/x", "mount -t tmpfs x /mnt",
+	"ls -l /var/run/docker.sock /run/docker.sock", "su -c id", "mknod b b 8 0",
+	"chown 0:0 f", "echo x > /proc/sys/kernel/hostname", "echo x > /sys/kernel/mm/transparent_hugepage/enabled",
+	"echo 1 > /proc/sysrq-trigger", "cat /proc/kcore", "hostname other", "touch /.mcp-sandbox/x", "rm /.mcp-sandbox/guest",
 }
-
-// forbidden must fail under every runtime, forbiddenOnLinux where the kernel is the
-// host's.
-var (
-	forbidden = []string{
-		"touch /etc/x", "touch /usr/x", "touch /x", "mkdir /mnt/x", "mount -t tmpfs x /mnt",
-		"ls -l /var/run/docker.sock /run/docker.sock", "su -c id", "mknod b b 8 0",
-		"chown 0:0 f", "echo x > /proc/sys/kernel/hostname", "echo x > /sys/kernel/mm/transparent_hugepage/enabled",
-		"echo 1 > /proc/sysrq-trigger", "cat /proc/kcore", "hostname other", "touch /.mcp-sandbox/x", "rm /.mcp-sandbox/guest",
-	}
-	forbiddenOnLinux = []string{"unshare -Ur true", "mknod /tmp/b c 1 3", "dmesg"}
-)
 
 func mustFail(b *sandbox, commands []string) {
 	for _, c := range commands {

@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -26,6 +27,7 @@ var (
 	full       = flag.Bool("full", false, "run every case with its full count")
 	serverPath = flag.String("server", os.Getenv("MCP_SANDBOX_BIN"), "test this program instead of building one")
 	serverRace = flag.Bool("server-race", false, "build the server with the race detector")
+	update     = flag.Bool("update", false, "write the generated parts of docs")
 	serverLog  = flag.Bool("server-log", false, "copy the servers' logs to standard error")
 )
 
@@ -69,16 +71,23 @@ func build(name string, flags ...string) (string, error) {
 	if err := generated(); err != nil {
 		return "", err
 	}
-	out := filepath.Join(buildDir, name)
-	args, cgo := append([]string{"build", "-o", out}, flags...), "CGO_ENABLED=0"
 	if *serverRace {
-		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
+		return buildProgram(name, "../cmd/mcp-sandbox", append(flags, "-race")...)
 	}
-	cmd := exec.Command("go", append(args, "../cmd/mcp-sandbox")...)
+	return buildProgram(name, "../cmd/mcp-sandbox", flags...)
+}
+
+// buildProgram builds a package of this module, and returns where it is.
+func buildProgram(name, from string, flags ...string) (string, error) {
+	out, cgo := filepath.Join(buildDir, name), "CGO_ENABLED=0"
+	if slices.Contains(flags, "-race") {
+		cgo = "CGO_ENABLED=1"
+	}
+	cmd := exec.Command("go", append(append([]string{"build", "-o", out}, flags...), from)...)
 	// Static, so that it can be the guest where none was built in.
 	cmd.Env = append(os.Environ(), cgo)
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the server: %w\n%s", err, text)
+		return "", fmt.Errorf("build %s: %w\n%s", from, err, text)
 	}
 	return out, nil
 }
