@@ -46,7 +46,8 @@ func (b *Backend) putWorkspace(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("make temporary file: %w", err)
 	}
-	defer os.Remove(spool.Name())
+	_ = os.Remove(spool.Name())   // at once, that a server that is killed leaves nothing behind;
+	defer os.Remove(spool.Name()) // and again where an open file cannot be removed
 	defer spool.Close()
 	if err := b.docker.copyFrom(ctx, name, protocol.Workspace, func(in io.Reader) error {
 		return reown(spool, in, b.user)

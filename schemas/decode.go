@@ -167,19 +167,23 @@ func mismatch(err error, raw []byte, t reflect.Type) string {
 }
 
 // found shows what is there instead: in a map or list, the first wrong element.
+// What a map holds, and what stands for one, is not repeated: it is an environment,
+// and may be secret.
 func found(raw []byte, t reflect.Type) string {
 	kind := jsonKind(raw)
 	switch {
-	case kind == "number", kind == "a string" && t.Kind() != reflect.String:
-		return shorten(string(bytes.TrimSpace(raw)))
 	case t.Kind() == reflect.Map && kind == "an object":
 		var members map[string]json.RawMessage
 		_ = json.Unmarshal(raw, &members)
 		for _, name := range slices.Sorted(maps.Keys(members)) {
 			if !fits(members[name], t.Elem()) {
-				return fmt.Sprintf("%s for %s", found(members[name], t.Elem()), shorten(name))
+				return fmt.Sprintf("%s for %s", strings.Replace(jsonKind(members[name]), "number", "a number", 1), shorten(name))
 			}
 		}
+	case t.Kind() == reflect.Map:
+		return strings.Replace(kind, "number", "a number", 1)
+	case kind == "number", kind == "a string" && t.Kind() != reflect.String:
+		return shorten(string(bytes.TrimSpace(raw)))
 	case t.Kind() == reflect.Slice && kind == "an array":
 		var elements []json.RawMessage
 		_ = json.Unmarshal(raw, &elements)

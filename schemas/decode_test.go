@@ -25,7 +25,7 @@ func TestDecodeNamesWhatIsWrong(t *testing.T) {
 		{"fraction for integer", `{` + id + `,"max_output_bytes":1.5}`, "max_output_bytes: must be a whole number, got 1.5"},
 		{"huge integer", `{` + id + `,"max_output_bytes":1e30}`, "max_output_bytes: must be a whole number, got 1e30"},
 		{"map", `{` + id + `,"env":["A=1"]}`, "env: must be an object, each value a string, got an array"},
-		{"map value", `{` + id + `,"env":{"A":1}}`, "env: must be an object, each value a string, got 1 for A"},
+		{"map value", `{` + id + `,"env":{"A":1}}`, "env: must be an object, each value a string, got a number for A"},
 		{"array element", `{` + id + `,"argv":["a",1]}`, "argv: must be an array, each element a string, got 1 at position 1"},
 		{"bad command", `{` + id + `,"command":{"a":1}}`, "command: must be a string or an array of strings"},
 		{"bad ID", `{"sandbox_id":"sb_../x"}`, `sandbox_id: must be a sandbox ID: "sb_" and 16 lower-case hex digits`},
