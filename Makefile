@@ -26,8 +26,9 @@ check: guest ## formatting, vet, staticcheck, layers, generated files, other sys
 	go tool staticcheck -tags faults ./manager/faults
 	go vet -tags conformance ./cmd/mcp-sandbox/... ./e2e/conformance
 	go tool staticcheck -tags conformance ./cmd/mcp-sandbox/internal/conformance ./e2e/conformance
-	go test -short -run 'TestLayers|TestGuaranteesHaveTests' ./e2e
+	go test -short -run 'TestLayers|TestGuaranteesHaveTests|TestSecurityPage' ./e2e
 	scripts/check-generated
+	scripts/check-reproducible
 	GOOS=darwin go build -o /dev/null ./cmd/mcp-sandbox
 	GOOS=windows go build -o /dev/null ./cmd/mcp-sandbox
 	@! command -v shellcheck >/dev/null || { set -x; shellcheck scripts/* .ci/run; }
@@ -76,6 +77,11 @@ soak: guest setup ## random work for DURATION (1h), with checks: nothing lost, n
 .PHONY: run
 run: build base ## serve HTTP on loopback with a fresh key, and say how to call it
 	@exec scripts/run
+
+.PHONY: sbom
+sbom: toolchain ## what is shipped, as a bill of materials: bin/sbom.json (CycloneDX)
+	@mkdir -p bin
+	go run ./supplychain -sbom bin/sbom.json -version $(VERSION)
 
 .PHONY: image
 image: ## the server itself as a Docker image, mcp-sandbox/server:latest
