@@ -136,7 +136,7 @@ func noSay(s *server) {
 	for _, network := range []any{"none", "NONE", "none ", "host", 1, []string{}} {
 		s.refuse("sandbox_create", args{"network": network}, schemas.CodeInvalidRequest)
 	}
-	s.refuse("sandbox_create", args{"env": map[string]any{"A": 1}}, schemas.CodeInvalidRequest)
+	s.refuse("sandbox_create", args{"env": map[string]any{"A": []string{}}}, schemas.CodeInvalidRequest)
 	strict := start(s.t, "--no-allow-network", "--allowed-images=mcp-sandbox/*")
 	strict.refuse("sandbox_create", args{"network": true}, schemas.CodeForbidden)
 	strict.refuse("sandbox_create", args{"image": "alpine"}, schemas.CodeForbidden)
