@@ -74,6 +74,12 @@ DURATION ?= 1h
 soak: guest setup ## random work for DURATION (1h), with checks: nothing lost, nothing left, nothing grown
 	go test ./e2e -run '^TestSoak$$' -count 1 -v -timeout 0 -soak $(DURATION) $(TESTFLAGS)
 
+FUZZTIME ?= 30s
+
+.PHONY: fuzz
+fuzz: guest ## every fuzz target for FUZZTIME (30s) each, one after the other
+	scripts/fuzz $(FUZZTIME)
+
 .PHONY: run
 run: build base ## serve HTTP on loopback with a fresh key, and say how to call it
 	@exec scripts/run

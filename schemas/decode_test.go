@@ -89,13 +89,41 @@ func TestExecTakesOneFormOfCommand(t *testing.T) {
 	}
 }
 
+// requests is all that comes in as JSON, over either door.
+var requests = []func() any{
+	func() any { return new(ExecArgs) }, func() any { return new(ExecPollArgs) }, func() any { return new(ExecInputArgs) },
+	func() any { return new(ExecKillArgs) }, func() any { return new(ReadFileArgs) }, func() any { return new(WriteFileArgs) },
+	func() any { return new(EditFileArgs) }, func() any { return new(ListFilesArgs) }, func() any { return new(SnapshotArgs) },
+	func() any { return new(SnapshotListArgs) }, func() any { return new(SnapshotDeleteArgs) }, func() any { return new(RollbackArgs) },
+	func() any { return new(ForkArgs) }, func() any { return new(SetTimeoutArgs) }, func() any { return new(PageArgs) },
+	func() any { return new(CreateSandboxRequest) }, func() any { return new(ExecRequest) }, func() any { return new(SignalRequest) },
+	func() any { return new(MkdirRequest) }, func() any { return new(MoveRequest) }, func() any { return new(SnapshotRequest) },
+	func() any { return new(RollbackRequest) }, func() any { return new(ForkRequest) }, func() any { return new(ResizeMessage) },
+}
+
+// FuzzDecode: any JSON for any request, strictly and as a model writes it, is
+// taken, or refused in words that are not much longer than what was sent. What is
+// taken strictly is taken loosely, too.
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"sandbox_id":"sb_0123456789abcdef","command":"ls","env":{"A":"b"}}`))
-	f.Add([]byte(`{"a":1,"":[{}]}`))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		var args ExecArgs
-		if err := Decode(b, &args); err != nil && err.Error() == "" {
-			t.Error("an error without words")
+	for i := range requests {
+		f.Add(byte(i), []byte(`{"sandbox_id":"sb_0123456789abcdef","snapshot_id":"snap_0123456789abcdef","path":"a"}`))
+	}
+	f.Add(byte(0), []byte(`{"sandbox_id":"sb_0123456789abcdef","command":"ls","env":{"A":"b"}}`))
+	f.Add(byte(0), []byte(`"{\"sandbox_id\":\"sb_0123456789abcdef\",\"argv\":\"[1]\",\"timeout_seconds\":\"5\"}"`))
+	f.Add(byte(15), []byte(`{"cpus":1e309,"memory_mb":-9223372036854775809,"env":null,"network":"true","image":{}}`))
+	f.Add(byte(16), []byte(`{"command":["a",null],"stdin_base64":"!","timeout_seconds":1e-400}`))
+	f.Add(byte(1), []byte(`{"a":1,"":[{}],"a":2}`))
+	f.Fuzz(func(t *testing.T, n byte, b []byte) {
+		request := requests[int(n)%len(requests)]
+		strict := Decode(b, request())
+		loose := DecodeArgs(b, request())
+		for _, err := range []error{strict, loose} {
+			if err != nil && (err.Error() == "" || len(err.Error()) > 4000+8*len(b)) {
+				t.Errorf("%q: refused in %d bytes", b, len(err.Error()))
+			}
+		}
+		if strict == nil && loose != nil {
+			t.Errorf("%q is right, but refused where less is asked for: %v", b, loose)
 		}
 	})
 }
