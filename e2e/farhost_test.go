@@ -27,6 +27,9 @@ func newFarHost(t *testing.T) *farHost {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can lay a network")
 	}
+	if out, err := exec.Command("../scripts/need", "ip", "iptables").CombinedOutput(); err != nil {
+		t.Fatalf("scripts/need: %v %s", err, out)
+	}
 	random := randomBytes(4)
 	tag := hex.EncodeToString(random)
 	// In the block for tests of network devices; four addresses.
