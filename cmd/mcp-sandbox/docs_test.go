@@ -62,6 +62,9 @@ func commandPage(t *testing.T, root *kong.Node) string {
 			t.Errorf("%s --help has no example", n.Name)
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n    mcp-sandbox %s\n\n%s\n\n%s\n", n.Name, synopsis(n), n.Help, n.Detail)
+		if rows := argumentRows(n); rows != "" {
+			b.WriteString("\n" + rows)
+		}
 		if rows := flagRows(n, func(f *kong.Flag) bool { return !common[f.Name] }); rows != "" {
 			b.WriteString("\n" + rows)
 		}
@@ -88,6 +91,18 @@ func synopsis(n *kong.Node) string {
 		s += " " + p.Summary()
 	}
 	return s
+}
+
+func argumentRows(n *kong.Node) string {
+	if len(n.Positional) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("| argument | |\n| --- | --- |\n")
+	for _, p := range n.Positional {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", p.Summary(), strings.ReplaceAll(describe(p), "|", `\|`))
+	}
+	return b.String()
 }
 
 func flagRows(n *kong.Node, wanted func(*kong.Flag) bool) string {
