@@ -73,6 +73,7 @@ type times struct {
 	patience  time.Duration // for a transfer that makes no progress at all
 	body      time.Duration // for all of a JSON body
 	linger    time.Duration // reading on after an upload was refused
+	ping      time.Duration // between two questions whether a terminal's client is there
 }
 
 var standardTimes = times{
@@ -81,6 +82,7 @@ var standardTimes = times{
 	patience:  5 * time.Minute,
 	body:      time.Minute,
 	linger:    5 * time.Second,
+	ping:      20 * time.Second,
 }
 
 // New is the door: every route of the /v1 API, health, metrics and the handlers

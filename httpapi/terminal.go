@@ -18,10 +18,6 @@ import (
 const (
 	// maxTyped bounds one message from a client.
 	maxTyped = 1 << 20
-	// pingEvery is how often a client is asked whether it is still there, and
-	// pongWithin how long it may take to say so.
-	pingEvery  = 20 * time.Second
-	pongWithin = 20 * time.Second
 	// lastWords is how long the end of a terminal may take to be told.
 	lastWords = 5 * time.Second
 )
@@ -187,20 +183,26 @@ func (s *terminalSocket) control(data []byte) error {
 	return err
 }
 
-// ping finds out that a client is gone which did not say so.
+// ping finds out that a client is gone which did not say so. Its answer may be far
+// behind what it was sent, and what it typed: it has as long as a transfer has.
 func (s *terminalSocket) ping(ctx context.Context) error {
-	tick := time.NewTicker(pingEvery)
+	tick := time.NewTicker(s.times.ping)
 	defer tick.Stop()
+	answered := time.Now()
 	for {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		waiting, cancel := context.WithTimeout(ctx, pongWithin)
+		waiting, cancel := context.WithTimeout(ctx, s.times.patience)
 		err := s.conn.Ping(waiting)
 		cancel()
-		if err != nil {
+		switch {
+		case err == nil:
+			answered = time.Now()
+		// It cannot even be asked while output waits for it, which is no sign yet.
+		case !errors.Is(err, context.DeadlineExceeded) || time.Since(answered) > s.times.patience:
 			return fmt.Errorf("ping client: %w", err)
 		}
 	}

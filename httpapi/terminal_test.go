@@ -231,3 +231,60 @@ func TestTerminalBadMessages(t *testing.T) {
 		t.Errorf("too much at once: closed with %d", got)
 	}
 }
+
+// Only what runs in a terminal is one to come back to.
+func TestTerminalOfABackgroundExec(t *testing.T) {
+	d := start(t)
+	at := d.create()
+	x := get[schemas.ExecState](d, 202, "POST", at+"/exec", map[string]any{"command": "echo out; echo err >&2; read x", "background": true})
+	_, resp, err := websocket.Dial(t.Context(), d.url+at+"/terminal?exec_id="+string(x.ExecID), &websocket.DialOptions{
+		HTTPHeader: http.Header{"Authorization": {"Bearer " + aliceKey}},
+	})
+	if err == nil || resp == nil || resp.StatusCode != http.StatusBadRequest {
+		t.Fatalf("%v, %+v", err, resp)
+	}
+	if x := get[schemas.ExecState](d, 200, "GET", at+"/execs/"+string(x.ExecID), nil); x.Status != schemas.ExecRunning {
+		t.Errorf("it is %s", x.Status)
+	}
+}
+
+// One who does not read holds the command up, and loses nothing.
+func TestTerminalOfOneWhoStopsReading(t *testing.T) {
+	t.Parallel()
+	d := start(t, func(s *setup) { s.times.ping = time.Second })
+	c := d.terminal(t, d.create(), "command=head+-c+33554432+/dev/zero")
+	c.conn.SetReadLimit(-1)
+	time.Sleep(7 * time.Second) // a ping gives up when it cannot be sent for five
+	var n int
+	for {
+		chunk, m := c.read()
+		if n += len(chunk); m == nil {
+			continue
+		}
+		if m.Type != "exit" || n != 32<<20 {
+			t.Errorf("%+v after %d bytes", m, n)
+		}
+		return
+	}
+}
+
+// A client that never says that it is there is found gone.
+func TestTerminalOfASilentClient(t *testing.T) {
+	d := start(t, func(s *setup) { s.times.ping, s.times.patience = 10*time.Millisecond, 300*time.Millisecond })
+	at := d.create()
+	conn, _, err := websocket.Dial(t.Context(), d.url+at+"/terminal?"+echoLoop, &websocket.DialOptions{
+		HTTPHeader:     http.Header{"Authorization": {"Bearer " + aliceKey}},
+		OnPingReceived: func(context.Context, []byte) bool { return false },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &tty{t: t, conn: conn}
+	c.message()
+	if got := c.closed(); got != -1 {
+		t.Errorf("closed with %d", got)
+	}
+	if t.Context().Err() != nil {
+		t.Error("it was not closed")
+	}
+}

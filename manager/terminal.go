@@ -66,12 +66,28 @@ func (m *Manager) OpenTerminal(ctx context.Context, o Owner, id schemas.SandboxI
 	t := &Terminal{m: m, v: v, id: exec, guest: v.guest}
 	if !fresh {
 		t.next = -screenful
-		if err := t.Resize(req.Columns, req.Rows); err != nil && !isKind(err, KindConflict) {
+		if err := t.comeBack(req.Columns, req.Rows); err != nil {
 			t.Close()
 			return nil, err
 		}
 	}
 	return t, nil
+}
+
+// comeBack is to a terminal that runs, or has ended and takes no size any more.
+func (t *Terminal) comeBack(columns, rows int) error {
+	s, err := t.current().Poll(t.v.ctx, t.id, PollOptions{Stdout: -1, MaxBytes: 1}, func(schemas.Stream, []byte) error { return nil })
+	if err != nil {
+		return t.explain(err)
+	}
+	if !s.Terminal {
+		return invalid("exec_id is %s, a background exec that runs in no terminal", t.id).
+			hint("Poll it for its output, and write to its standard input.")
+	}
+	if err := t.Resize(columns, rows); err != nil && !isKind(err, KindConflict) {
+		return err
+	}
+	return nil
 }
 
 func (m *Manager) startTerminal(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.TerminalRequest) (schemas.ExecID, error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -70,6 +71,53 @@ func TestTerminalOverTLS(t *testing.T) {
 	exit, err := term.Follow(t.Context(), func(b []byte) error { shown += string(b); return nil })
 	if err != nil || exit.ExitCode != 3 || shown != "shown" {
 		t.Errorf("%+v, %q, %v", exit, shown, err)
+	}
+}
+
+// What a terminal that is slow, or stopped, has still to show comes before the
+// answer to a ping, and is no sign that the server has gone.
+func TestTerminalIsSlow(t *testing.T) {
+	var pings atomic.Int64
+	enough := make(chan struct{})
+	c := at(t, func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{OnPingReceived: func(context.Context, []byte) bool {
+			if pings.Add(1) == 4 {
+				close(enough)
+			}
+			return true
+		}})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.CloseNow()
+		conn.Write(r.Context(), websocket.MessageText, []byte(`{"type":"started","exec_id":"ex_0123456789abcdef"}`))
+		conn.Write(r.Context(), websocket.MessageBinary, []byte("shown"))
+		ctx := conn.CloseRead(r.Context())
+		select {
+		case <-enough:
+		case <-ctx.Done():
+			return
+		}
+		conn.Write(ctx, websocket.MessageText, []byte(`{"type":"exit","exit_code":3}`))
+		<-ctx.Done()
+	})
+	term, err := c.OpenTerminal(t.Context(), id, schemas.TerminalRequest{Columns: 80, Rows: 24})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer term.Close()
+	term.every = 10 * time.Millisecond
+	exit, err := term.Follow(t.Context(), func([]byte) error {
+		select {
+		case <-enough:
+		case <-time.After(20 * time.Second):
+			t.Error("it has given up asking")
+		}
+		return nil
+	})
+	if err != nil || exit.ExitCode != 3 {
+		t.Errorf("%+v, %v", exit, err)
 	}
 }
 

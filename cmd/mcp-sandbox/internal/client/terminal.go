@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -27,6 +28,10 @@ type Terminal struct {
 	ID   schemas.ExecID
 	c    *Client
 	conn *websocket.Conn
+
+	every time.Duration // between pings, and how long an answer may take
+	busy  atomic.Int64  // showing, or sending: what is behind that waits
+	heard atomic.Int64  // messages
 }
 
 // ErrLost is the cause of the errors that say that a terminal's connection has
@@ -59,7 +64,7 @@ func (c *Client) OpenTerminal(ctx context.Context, id schemas.SandboxID, r schem
 		return nil, c.unreachable(ctx, http.MethodPost, err)
 	}
 	conn.SetReadLimit(maxFrame)
-	t := &Terminal{c: c, conn: conn}
+	t := &Terminal{c: c, conn: conn, every: terminalPing}
 	if err := t.begin(ctx); err != nil {
 		t.Close()
 		return nil, err
@@ -108,8 +113,12 @@ func (t *Terminal) Follow(ctx context.Context, show func([]byte) error) (schemas
 		if err != nil {
 			return schemas.ExecExit{}, t.lost(ctx, err)
 		}
+		t.heard.Add(1)
 		if kind == websocket.MessageBinary {
-			if err := show(data); err != nil {
+			t.busy.Add(1)
+			err := show(data)
+			t.busy.Add(-1)
+			if err != nil {
 				return schemas.ExecExit{}, err
 			}
 			continue
@@ -132,12 +141,15 @@ func (t *Terminal) ping(ctx context.Context, lost context.CancelCauseFunc) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(terminalPing):
+		case <-time.After(t.every):
 		}
-		waiting, cancel := context.WithTimeout(ctx, terminalPing)
+		heard := t.heard.Load()
+		waiting, cancel := context.WithTimeout(ctx, t.every)
 		err := t.conn.Ping(waiting)
 		cancel()
-		if err != nil && ctx.Err() == nil {
+		// The answer comes behind all that is shown first.
+		late := errors.Is(err, context.DeadlineExceeded) && (t.busy.Load() > 0 || t.heard.Load() > heard)
+		if err != nil && !late && ctx.Err() == nil {
 			lost(ErrLost)
 		}
 	}
@@ -156,6 +168,8 @@ func (t *Terminal) lost(ctx context.Context, err error) error {
 
 // Write types.
 func (t *Terminal) Write(ctx context.Context, b []byte) error {
+	t.busy.Add(1)
+	defer t.busy.Add(-1)
 	return t.conn.Write(ctx, websocket.MessageBinary, b)
 }
 
