@@ -31,7 +31,7 @@ func TestNetwork(t *testing.T) {
 		"tcp "+atB+":7000", "udp "+atB+":7000", "icmp "+atB,
 		"tcp "+other+":7000", "udp "+other+":7000", "icmp "+other,
 		"tcp 127.0.0.1:"+loopback, "tcp "+gateway+":"+loopback, "tcp 127.0.0.1:"+own.Port(), "tcp "+gateway+":"+own.Port(),
-		"interfaces", "IPv6 addresses", "vsock 2:1024")
+		"interfaces", "IPv6 addresses", "vsock 2:1024", "address "+atB)
 	back := b.runProbe("network", "tcp "+atA+":7000", "udp "+atA+":7000", "icmp "+atA)
 	reachedItself := b.runProbe("network", "tcp "+atB+":7000", "udp "+atB+":7000", "icmp "+atB)
 
@@ -53,6 +53,11 @@ func TestNetwork(t *testing.T) {
 	t.Run("K2 the host's other addresses", func(t *testing.T) { expect(t, reached, "reached host", "tcp "+gateway+":"+bridge) })
 	t.Run("K2 no other Docker network", func(t *testing.T) {
 		expect(t, reached, "refused", "tcp "+other+":7000", "udp "+other+":7000", "icmp "+other)
+	})
+	t.Run("K2 names of containers on the bridge", func(t *testing.T) {
+		if name := reached["address "+atB]; !strings.Contains(name, string(b.ID)) {
+			t.Errorf("Docker's resolver does not tell them any more (%q): change docs/security.md", name)
+		}
 	})
 	t.Run("K1 without network as before", func(t *testing.T) {
 		c := s.in(t).create()
