@@ -10,7 +10,8 @@
 //
 // rig.go starts the servers, sides.go are ways to do the same thing, by our doors
 // (ours.go) and by Docker (docker.go, cli.go). part_*.go say what is measured.
-// sample.go takes times in turn, report.go and aims.go say what they mean.
+// sample.go takes times in turn, report.go and aims.go say what they mean, and
+// journal.go where they mean nothing.
 package main
 
 import (
@@ -51,6 +52,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer r.close()
+	r.report.Caveats = r.caveats()
 	for _, p := range parts {
 		if !wanted.MatchString(p.name) {
 			continue

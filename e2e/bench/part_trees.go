@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -59,7 +60,7 @@ func (r *rig) tree(files, lines, rounds int) error {
 func (r *rig) restore(what string, rounds int, box schemas.SandboxID, snap schemas.SnapshotID, saved []byte) error {
 	var name string
 	return r.compare("restore "+what, rounds, 1,
-		side{name: api,
+		side{name: api, before: r.awaitRest,
 			do: func() (err error) {
 				if name, err = r.twin.create(r.ctx); err != nil {
 					return err
@@ -67,18 +68,33 @@ func (r *rig) restore(what string, rounds int, box schemas.SandboxID, snap schem
 				return r.docker.extract(r.ctx, name, "/workspace", bytes.NewReader(saved))
 			},
 			after: func() error { return r.twin.remove(r.ctx, name) }},
+		r.dockerRun(),
 		side{name: v1,
-			before: func() error { return r.awaitPool(r.rest, 2) },
+			before: r.awaitRest,
 			do: func() error {
 				return r.rest.Call(r.ctx, "rollback", args{"sandbox_id": box, "snapshot_id": snap}, nil)
 			}})
 }
 
+// dockerRun is what a fork and a rollback are held against: an empty container,
+// in the same minute.
+func (r *rig) dockerRun() side {
+	var name string
+	return side{name: cli, before: r.awaitRest,
+		do:    func() (err error) { name, err = r.twin.run(r.ctx); return err },
+		after: func() error { return r.twin.remove(r.ctx, name) }}
+}
+
+// awaitRest waits until the pool is full and nothing is being removed.
+func (r *rig) awaitRest() error {
+	return errors.Join(r.awaitPool(r.rest, 2), r.awaitGone(r.rest))
+}
+
 func (r *rig) forks(what string, rounds int, snap schemas.SnapshotID) error {
 	var made schemas.ForkResult
-	return r.compare("fork "+what, rounds, 1, side{
+	return r.compare("fork "+what, rounds, 1, r.dockerRun(), side{
 		name:   v1Pool,
-		before: func() error { return r.awaitPool(r.rest, 2) },
+		before: r.awaitRest,
 		do: func() error {
 			return r.rest.Call(r.ctx, "fork", args{"snapshot_id": snap, "count": 1}, &made)
 		},

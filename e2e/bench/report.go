@@ -14,6 +14,7 @@ import (
 type report struct {
 	When    time.Time `json:"when"`
 	Machine string    `json:"machine"`
+	Caveats []string  `json:"caveats,omitempty"`
 	Figures []figure  `json:"figures"`
 	Aims    []verdict `json:"aims"`
 }
@@ -69,7 +70,13 @@ func (r *report) print(w io.Writer) error {
 		}
 		fmt.Fprintf(out, "| %s\t| %.3g\t| %.3g\t| %s\t|\n", v.Aim, v.AtMost, v.Is, met)
 	}
-	return out.Flush()
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	for _, text := range r.Caveats {
+		fmt.Fprintln(w, "\nNote: "+text)
+	}
+	return nil
 }
 
 func (r *report) save(path string) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -35,12 +36,16 @@ type figure struct {
 const aftermath = 50 * time.Millisecond
 
 // compare lets the sides take turns: in each round each does the thing as often
-// at once as is said. The first side is the base of the ratios.
+// at once as is said. Who comes after whom is another in each round, and the same
+// in each run: what a side leaves behind, in spite of the pause, must not always
+// weigh on the same other one. The first side is the base of the ratios.
 func (r *rig) compare(what string, rounds, atOnce int, sides ...side) error {
 	rounds = max(3, int(float64(rounds)**scale))
 	times := make([][]float64, len(sides))
+	order := rand.New(rand.NewPCG(1, 1))
 	for range rounds {
-		for i, s := range sides {
+		for _, i := range order.Perm(len(sides)) {
+			s := sides[i]
 			time.Sleep(aftermath)
 			took, err := s.round(atOnce)
 			if err != nil {
