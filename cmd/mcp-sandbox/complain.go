@@ -37,7 +37,8 @@ func (e *env) complain(err error) {
 		return
 	}
 	fmt.Fprintln(e.stderr, "mcp-sandbox:", oneLine(body.Message))
-	if body.Hint != "" {
+	// Who types flags has no request to correct by the API's document.
+	if body.Hint != "" && !strings.Contains(body.Hint, "/v1/openapi.json") {
 		fmt.Fprintln(e.stderr, "hint:", oneLine(body.Hint))
 	}
 }

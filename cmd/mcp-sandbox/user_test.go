@@ -127,6 +127,14 @@ func TestCreateAndList(t *testing.T) {
 	u.run("timeout", "web", "7200", "-v").says(id + " expires at " + decoded[schemas.SandboxList](u.run("ls", "-ojson")).Sandboxes[0].ExpiresAt.Local().Format(time.RFC3339) + "\n")
 }
 
+// Hints that speak of requests are not for who types flags.
+func TestNoHintAtTheAPI(t *testing.T) {
+	u := newUser(t)
+	if o := u.run("create", "--cpus=99"); o.code != 1 || strings.Contains(o.stderr, "openapi") || !strings.Contains(o.stderr, "cpus is 99") {
+		t.Errorf("code %d, %q", o.code, o.stderr)
+	}
+}
+
 // A sandbox or snapshot may be named by its name or the beginning of its ID, if
 // that is clear.
 func TestNames(t *testing.T) {
