@@ -142,23 +142,23 @@ func TestPreparedImages(t *testing.T) {
 	if other, err := r.server().PrepareImage(r.ctx, base); err != nil || other.ID != box.image.ID {
 		t.Errorf("another server prepared %s, %v", other.ID, err)
 	}
-	r.b.pruneImages(r.ctx, 0)
+	r.prune(0)
 	r.wantImage(box.image.ID, true)
 
 	// With its base gone it is of no more use, but in use.
 	if _, err := r.docker.ImageRemove(r.ctx, base, removeImageOptions); err != nil {
 		t.Fatal(err)
 	}
-	r.b.pruneImages(r.ctx, 0)
+	r.prune(0)
 	r.wantImage(box.image.ID, true)
 	box.open()
 	box.sh("true")
 	if err := r.b.Remove(r.ctx, box.ref); err != nil {
 		t.Fatal(err)
 	}
-	r.b.pruneImages(r.ctx, time.Hour)
+	r.prune(time.Hour)
 	r.wantImage(box.image.ID, true)
-	r.b.pruneImages(r.ctx, 0)
+	r.prune(0)
 	r.wantImage(box.image.ID, false)
 }
 

@@ -6,9 +6,11 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/image"
 )
 
@@ -42,6 +44,11 @@ func (r *rig) freshBase(files ...*tar.Header) string {
 		r.Fatalf("make image: %v", err)
 	}
 	return name
+}
+
+// prune is pruneImages on the rig's own: others' tests are on the same daemon.
+func (r *rig) prune(age time.Duration) {
+	r.b.pruneImages(r.ctx, age, filters.Arg("label", labelInstance+"="+r.instance))
 }
 
 func (r *rig) wantImage(id string, want bool) {

@@ -54,9 +54,10 @@ func (p *pruner) stop() {
 
 // pruneImages removes prepared images older than age that no sandbox will be
 // made from. Docker refuses to remove one that a container uses, which settles
-// the matter better than looking could.
-func (b *Backend) pruneImages(ctx context.Context, age time.Duration) {
-	images, err := b.docker.listImages(ctx, filters.Arg("label", labelManaged+"="+managed), filters.Arg("label", labelBuild))
+// the matter better than looking could. Only those that the filters let through
+// are looked at.
+func (b *Backend) pruneImages(ctx context.Context, age time.Duration, only ...filters.KeyValuePair) {
+	images, err := b.docker.listImages(ctx, append(only, filters.Arg("label", labelManaged+"="+managed), filters.Arg("label", labelBuild))...)
 	if err != nil {
 		return
 	}

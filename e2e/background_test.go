@@ -308,7 +308,11 @@ func fortyExecs(b *sandbox) {
 	if err != nil && !strings.Contains(err.Error(), "32") {
 		b.t.Errorf("the message does not name the limit: %v", err)
 	}
-	b.refuse("exec", args{"sandbox_id": b.ID, "command": "true", "wait_seconds": 5}, schemas.CodeLimitExceeded)
+	if waits := (args{"sandbox_id": b.ID, "command": "true", "wait_seconds": 5}); b.door == client.REST {
+		b.refuse("exec", waits, schemas.CodeLimitExceeded)
+	} else { // a model cannot be expected to look after others' commands first
+		call[schemas.ExecResult](b.server, "exec", waits)
+	}
 	for _, j := range jobs[10:18] {
 		check(b.t, b.Call(ctx(b.t), "exec_kill", j.args(), nil))
 	}

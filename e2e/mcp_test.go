@@ -181,7 +181,7 @@ func (r *raw) create() schemas.SandboxID {
 	r.tool("create", "sandbox_create", args{}, nil)
 	var b schemas.Sandbox
 	if isError, err := r.answer(`"create"`).structured(&b); isError || err != nil {
-		r.t.Fatalf("create: %v, %v", isError, err)
+		r.t.Fatalf("create: %s, %v", r.answer(`"create"`).Result, err)
 	}
 	return b.ID
 }
