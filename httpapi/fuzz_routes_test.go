@@ -78,7 +78,6 @@ func FuzzRoutes(f *testing.F) {
 // fuzzWorld is a door with a sandbox, a snapshot and an exec, all made again when
 // an input has removed them.
 type fuzzWorld struct {
-	f *testing.F
 	*door
 	sandbox  string
 	snapshot string
