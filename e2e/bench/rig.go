@@ -68,6 +68,7 @@ const key = "bench-key-0123456789"
 
 func (r *rig) start(name string, door client.Door, pool string) (*client.Client, error) {
 	return client.Start(r.ctx, client.Options{
+		Apart:  true, // they must be there to clean up by
 		Binary: *server, Door: door, Key: key, Env: []string{"AGENT_SANDBOX_API_KEYS=" + key},
 		Args: []string{
 			"--data-dir=" + filepath.Join(r.dir, name), "--default-image=" + *image, "--warm-pool=" + pool,

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -21,6 +22,9 @@ type Options struct {
 	Key    string    // the API key to call with; all doors but Stdio want one
 	Env    []string  // added to this process's environment
 	Stderr io.Writer // gets a copy of the server's log; may be nil
+	// Apart keeps from the server what a terminal or a timeout(1) sends to this
+	// process and all that it has started.
+	Apart bool
 }
 
 // Door is a way into the server.
@@ -61,6 +65,7 @@ func Launch(o Options) (*Process, error) {
 	p.cmd = exec.Command(o.Binary, o.command()...)
 	p.cmd.Env = append(os.Environ(), o.Env...)
 	p.cmd.Stderr = p.log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: o.Apart}
 	// Pipes of our own: those of exec.Cmd are closed as soon as the process has
 	// ended, with its last words still inside.
 	in, stdin, err := os.Pipe()
