@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/volume"
 
@@ -226,7 +227,13 @@ func (w *world) forgetPrepared(base string) {
 		w.Fatal(err)
 	}
 	name := preparedName(mustInspect(w.rig, base).ID, w.b.recipe(guest))
-	if _, err := w.docker.ImageRemove(w.ctx, name, removeImageOptions); err != nil && !strings.Contains(err.Error(), "No such image") {
-		w.Fatal(err)
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		_, err := w.docker.ImageRemove(w.ctx, name, removeImageOptions)
+		if err == nil || strings.Contains(err.Error(), "No such image") {
+			return
+		}
+		if !cerrdefs.IsConflict(err) || time.Now().After(deadline) { // a sandbox of it may be on its way out
+			w.Fatal(err)
+		}
 	}
 }
