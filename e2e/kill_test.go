@@ -148,7 +148,7 @@ func outputBeforeTimeout(b *sandbox) {
 }
 
 func oddLimits(b *sandbox) {
-	for _, bad := range []any{-1, 0, -0.5, "5", "NaN", json.Number("9223372036854775808"), 1200000000000, []int{5}, true} {
+	for _, bad := range []any{-1, 0, -0.5, "five", "NaN", json.Number("9223372036854775808"), 1200000000000, []int{5}, true} {
 		b.refuse("exec", args{"sandbox_id": b.ID, "command": "true", "timeout_seconds": bad}, schemas.CodeInvalidRequest)
 	}
 	for field, bad := range map[string]any{"memory_mb": 1 << 54, "cpus": 1e9, "pids_limit": 1 << 60, "timeout_seconds": 1 << 60} {
