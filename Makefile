@@ -68,6 +68,12 @@ bench: build setup ## measure against Docker's own calls, in turn; figures to bi
 load: build setup ## a server under load and nonsense, in under three minutes: docs/load.md
 	go run ./e2e/load -server bin/mcp-sandbox
 
+COUNTS ?= -full
+
+.PHONY: field
+field: guest setup ## every case of docs/field-cases.md in full (hours; COUNTS= for small counts), with results into it
+	{ go test -json -count 1 -timeout 0 $$(go list ./... | grep -v /e2e$$); go test -json -count 1 -timeout 0 ./e2e $(COUNTS); } | go run ./e2e/field docs/field-cases.md
+
 DURATION ?= 1h
 
 .PHONY: soak

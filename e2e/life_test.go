@@ -22,7 +22,7 @@ func TestLife(t *testing.T) {
 			alone(t, s, []testCase[*server]{
 				{"H4 one slow call holds up nobody else", slowNeighbour},
 				{"H5 a name is only a label", sameNames},
-				{"H13 errors can be told apart", distinctErrors},
+				{"H13 M3 errors can be told apart, and show nothing of the host", distinctErrors},
 				{"I1 renewing at the edge", renewAtTheEdge},
 				{"I6 expiry during rollback and fork", expiryDuringWork},
 				{"I11 I12 a create that fails late", failsLate},
@@ -103,12 +103,23 @@ func distinctErrors(s *server) {
 		if err != nil && retryable(err) {
 			s.t.Errorf("%s is called retryable: %v", test.what, err)
 		}
+		s.discreet(err)
 	}
 	lost := s.create()
 	container, volume := s.containerOf(string(lost.ID)), s.volumeOf(string(lost.ID))
 	mustDocker(s.t, "rm", "-f", container)
 	mustDocker(s.t, "volume", "rm", "-f", volume)
-	s.refuse("exec", args{"sandbox_id": lost.ID, "command": "true"}, schemas.CodeConflict)
+	s.discreet(s.refuse("exec", args{"sandbox_id": lost.ID, "command": "true"}, schemas.CodeConflict))
+}
+
+// discreet checks that an error has nothing of the host's.
+func (s *server) discreet(err error) {
+	s.t.Helper()
+	for _, trace := range []string{s.dir, s.instance, "docker.sock", "/var/lib", "daemon", "agent-sandbox-", "goroutine ", ".go:"} {
+		if strings.Contains(fmt.Sprint(err), trace) {
+			s.t.Errorf("an error has %q in it: %v", trace, err)
+		}
+	}
 }
 
 func retryable(err error) bool {
