@@ -82,7 +82,7 @@ func (r *run) to(ctx context.Context, g *guest, c manager.Command, stdin io.Read
 		defer time.AfterFunc(c.Timeout, func() { r.killAs(timedOut) }).Stop()
 	}
 	p := &proc{
-		run: r, fake: g.fake, root: g.root, readOnly: g.box.readOnly,
+		run: r, fake: g.fake, root: g.root, readOnly: g.readOnly,
 		dir: c.Dir, env: c.Env, stdin: stdin,
 		stdout: &outlet{r, schemas.Stdout, &r.exit.StdoutBytes, c.MaxStdout},
 		stderr: &outlet{r, schemas.Stderr, &r.exit.StderrBytes, c.MaxStderr},

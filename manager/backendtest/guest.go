@@ -12,6 +12,8 @@ type guest struct {
 	fake *Fake
 	box  *container
 	root *node
+	// readOnly is the container's when the guest came: a restart may change that.
+	readOnly bool
 	// conn ends when the connection is lost or closed.
 	conn context.Context
 	cut  context.CancelFunc
@@ -20,7 +22,7 @@ type guest struct {
 var _ manager.Guest = (*guest)(nil)
 
 func newGuest(f *Fake, c *container) *guest {
-	g := &guest{fake: f, box: c, root: c.root}
+	g := &guest{fake: f, box: c, root: c.root, readOnly: c.readOnly}
 	g.conn, g.cut = context.WithCancel(c.alive)
 	return g
 }

@@ -64,13 +64,15 @@ var backgroundChecks = []check{
 		if s, out := e.poll(b, id, at.options(200*time.Millisecond)); !s.Running || out.stdout != "" || time.Since(began) < 200*time.Millisecond {
 			e.Errorf("with nothing to come: %+v, %q after %v", s, out.stdout, time.Since(began))
 		}
+		var inputs sync.WaitGroup
+		defer inputs.Wait()
 		e.promptly("news", func() {
-			go e.input(b, id, "a\n", false)
+			inputs.Go(func() { e.input(b, id, "a\n", false) })
 			if s, out := e.poll(b, id, at.options(patience)); !s.Running || out.stdout != "got a\n" {
 				e.Errorf("at output: %+v, %q", s, out.stdout)
 			}
 			at.stdout = 6
-			go e.input(b, id, "b\n", false)
+			inputs.Go(func() { e.input(b, id, "b\n", false) })
 			if s, out := e.poll(b, id, at.options(patience)); s.Running || out.stdout != "" || s.Exit.StdoutBytes != 6 {
 				e.Errorf("at the end: %+v, %q", s, out.stdout)
 			}

@@ -29,6 +29,9 @@ func (g *guest) background(ctx context.Context, r *run, c manager.Command) (mana
 		run: r, kept: newKept(), open: c.Background.Input && c.Stdin == nil, feeding: make(chan struct{}, 1),
 	}
 	r.kept = t.kept
+	if c.Background.Wait == 0 {
+		r.emit = nil // all of its output is for polls
+	}
 	if err := g.locked(func() error { return g.box.admit(t, c.Background.Wait == 0) }); err != nil {
 		return manager.Exit{}, err
 	}
@@ -97,9 +100,9 @@ func (t *task) handOver(g *guest, keep bool) (manager.Exit, error) {
 	t.run.turn <- struct{}{}
 	t.run.emit = nil
 	err := t.run.err
-	exit := manager.Exit{
-		Running:     true,
-		StdoutBytes: t.run.exit.StdoutBytes, StderrBytes: t.run.exit.StderrBytes, Duration: time.Since(t.started),
+	exit := manager.Exit{Running: true, Duration: time.Since(t.started)}
+	if keep {
+		exit.StdoutBytes, exit.StderrBytes = t.run.exit.StdoutBytes, t.run.exit.StderrBytes
 	}
 	<-t.run.turn
 	if err != nil {
