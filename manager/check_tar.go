@@ -5,16 +5,19 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
 // checkTar reads a tar that comes from a caller to its end, and refuses what no
-// guest would extract, so that it is found out now and not at the first fork.
+// guest would extract into an empty workspace, so that it is found out now and
+// not at the first fork.
 func checkTar(r io.Reader, maxBytes, maxFiles int64) (ArchiveStats, error) {
 	in := &tarInput{r: r, max: maxBytes}
 	t := tar.NewReader(in)
 	var stats ArchiveStats
 	content := int64(0) // which sparse files have more of than the tar
+	tree := newTarTree()
 	for {
 		start := (in.read + tarBlock - 1) / tarBlock * tarBlock
 		hdr, err := t.Next()
@@ -26,14 +29,15 @@ func checkTar(r io.Reader, maxBytes, maxFiles int64) (ArchiveStats, error) {
 		if err != nil {
 			return stats, in.explain(err)
 		}
-		made, err := checkEntry(hdr)
+		made, err := checkEntry(hdr, tree)
 		if err != nil {
 			return stats, err
 		}
 		if made {
 			stats.Files++
 		}
-		if content += hdr.Size; stats.Files > maxFiles || hdr.Size < 0 || content > maxBytes {
+		content += hdr.Size
+		if max(stats.Files, tree.made()) > maxFiles || hdr.Size < 0 || content > maxBytes {
 			return stats, archiveTooLarge(maxBytes, maxFiles)
 		}
 		if _, err := io.Copy(io.Discard, t); err != nil {
@@ -43,54 +47,92 @@ func checkTar(r io.Reader, maxBytes, maxFiles int64) (ArchiveStats, error) {
 }
 
 const (
-	tarBlock    = 512
-	maxTarDepth = 2048
+	tarBlock     = 512
+	maxTarDepth  = 2048
+	maxLinkBytes = 4095
 )
 
-// checkEntry tells whether an entry makes something.
-func checkEntry(hdr *tar.Header) (made bool, err error) {
+// checkEntry tells whether an entry makes something, after those before it.
+func checkEntry(hdr *tar.Header, tree *tarTree) (made bool, err error) {
 	if hdr.Typeflag == tar.TypeXGlobalHeader {
 		return false, nil // a comment, as git puts there
 	}
-	depth, err := checkEntryName(hdr.Name)
+	parts, err := entryParts(hdr.Name)
 	if err != nil {
 		return false, err
 	}
+	what := tarFile
 	switch hdr.Typeflag {
-	case tar.TypeReg, tar.TypeCont, tar.TypeGNUSparse, tar.TypeDir, tar.TypeSymlink, tar.TypeFifo:
-		return depth > 0, nil
-	case tar.TypeLink:
-		_, err := checkEntryName(hdr.Linkname)
-		return depth > 0, err
+	case tar.TypeReg, tar.TypeCont, tar.TypeGNUSparse, tar.TypeFifo, tar.TypeLink:
+	case tar.TypeDir:
+		what = tarEmptyDir
+	case tar.TypeSymlink:
+		if hdr.Linkname == "" || len(hdr.Linkname) > maxLinkBytes || strings.IndexByte(hdr.Linkname, 0) >= 0 {
+			return false, badEntry(hdr.Name, "is a symbolic link with a text that is empty, too long or has a NUL byte")
+		}
+	default:
+		return false, badEntry(hdr.Name, "is a device or of another type that is not extracted")
 	}
-	return false, badEntry(hdr.Name, "is a device or of another type that is not extracted")
+	if len(parts) == 0 {
+		if what == tarFile {
+			return false, badEntry(hdr.Name, "names the directory itself but is none")
+		}
+		return false, nil
+	}
+	if n := tree.parents(parts); n > 0 {
+		return false, badEntry(upTo(parts, n), "has entries below it but is no directory there (links are not followed)")
+	}
+	if hdr.Typeflag == tar.TypeLink {
+		if err := checkHardLink(hdr, parts, tree); err != nil {
+			return false, err
+		}
+	}
+	if !tree.put(parts, what) {
+		return false, badEntry(hdr.Name, "is no directory, but one with something in it is there already")
+	}
+	return true, nil
 }
 
-// checkEntryName refuses what would lead elsewhere, and does not repair it.
-func checkEntryName(name string) (depth int, err error) {
+func checkHardLink(hdr *tar.Header, parts []string, tree *tarTree) error {
+	old, err := entryParts(hdr.Linkname)
+	switch {
+	case err != nil:
+		return err
+	case len(old) == 0 || slices.Equal(old, parts):
+		return badEntry(hdr.Name, "is a hard link to itself or to no file")
+	case tree.at(old) != tarFile:
+		return badEntry(hdr.Name, "is a hard link to a name that is no file before it in the archive")
+	}
+	return nil
+}
+
+// entryParts takes a name apart, and refuses what would lead elsewhere instead of
+// repairing it. "." and empty parts say nothing.
+func entryParts(name string) ([]string, error) {
 	switch {
 	case name == "":
-		return 0, badEntry(name, "has no name")
+		return nil, badEntry(name, "has no name")
 	case name[0] == '/':
-		return 0, badEntry(name, "has an absolute name; make the archive with relative names")
+		return nil, badEntry(name, "has an absolute name; make the archive with relative names")
 	case strings.IndexByte(name, 0) >= 0:
-		return 0, badEntry(name, "has a NUL byte in its name")
+		return nil, badEntry(name, "has a NUL byte in its name")
 	}
+	var parts []string
 	for part := range strings.SplitSeq(name, "/") {
 		switch {
 		case part == "" || part == ".":
 			continue
 		case part == "..":
-			return 0, badEntry(name, `has ".." in its name`)
-		case len(part) > 255:
-			return 0, badEntry(name, "has a name of more than 255 bytes")
+			return nil, badEntry(name, `has ".." in its name`)
+		case len(part) > maxComponent:
+			return nil, badEntry(name, "has a name of more than 255 bytes")
 		}
-		depth++
+		parts = append(parts, part)
 	}
-	if depth > maxTarDepth {
-		return 0, badEntry(name, "nests too deep")
+	if len(parts) > maxTarDepth {
+		return nil, badEntry(name, "nests too deep")
 	}
-	return depth, nil
+	return parts, nil
 }
 
 func badEntry(name, why string) *Error { return invalid("the archive's entry %.200q %s", name, why) }
