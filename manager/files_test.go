@@ -309,3 +309,24 @@ func TestReadEndsWithTheSandbox(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A path that ends in / is a directory's, and a file that was to go into that
+// directory does not take its name.
+func TestF23MoveToADirectorysName(t *testing.T) {
+	s := start(t)
+	id := s.create().ID
+	for _, path := range []string{"f", "d/g"} {
+		if err := s.put(id, path, "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range [][2]string{{"f", "new/"}, {"f/", "h"}, {"f/", "h/"}} {
+		_, err := s.MoveFile(t.Context(), owner, id, c[0], c[1])
+		wantInvalid(t, err, "ends in /")
+	}
+	if info, err := s.MoveFile(t.Context(), owner, id, "d/", "e/"); err != nil || info.Path != "/workspace/e" {
+		t.Errorf("a directory: %+v, %v", info, err)
+	}
+	_, err := s.MoveFile(t.Context(), owner, id, "nowhere", "e/")
+	wantKind(t, err, manager.KindNotFound)
+}
