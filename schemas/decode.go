@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A DecodeError lists everything that is wrong with a request, so that a caller
@@ -75,12 +76,27 @@ func object(data []byte) (map[string]json.RawMessage, error) {
 	switch err := json.Unmarshal(data, &members); {
 	case len(bytes.TrimSpace(data)) == 0:
 		return nil, errors.New("must be a JSON object, got nothing")
+	case !utf8.Valid(data):
+		return nil, fmt.Errorf("must be JSON in UTF-8; at byte %d it is something else", validUTF8(data)+1)
 	case errors.As(err, &syntax):
 		return nil, fmt.Errorf("must be one JSON object; at byte %d: %v", syntax.Offset, syntax)
 	case err != nil || members == nil:
 		return nil, fmt.Errorf("must be a JSON object, got %s", jsonKind(data))
 	}
 	return members, nil
+}
+
+// validUTF8 is how much of data is UTF-8. encoding/json would put U+FFFD for the
+// rest, and a path or a file's content would be another than was sent.
+func validUTF8(data []byte) (n int) {
+	for n < len(data) {
+		r, size := utf8.DecodeRune(data[n:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		n += size
+	}
+	return n
 }
 
 func unknown(members map[string]json.RawMessage, fields []field) (problems []Problem) {

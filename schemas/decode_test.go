@@ -16,6 +16,7 @@ func TestDecodeNamesWhatIsWrong(t *testing.T) {
 		{"null", `null`, "must be a JSON object, got null"},
 		{"trailing data", `{` + id + `} {}`, "must be one JSON object; at byte 38: invalid character '{' after top-level value"},
 		{"cut off", `{` + id, "must be one JSON object; at byte 35: unexpected end of JSON input"},
+		{"D11 not UTF-8", `{` + id + `,"command":"caf` + "\xe9" + `"}`, "must be JSON in UTF-8; at byte 51 it is something else"},
 		{"missing", `{"command":"ls"}`, "sandbox_id: is required"},
 		{"null for a required field", `{"sandbox_id":null}`, "sandbox_id: is required"},
 		{"unknown", `{` + id + `,"cmd":"ls"}`, "cmd: is not a known field; did you mean command? Known are sandbox_id, command, argv, workdir, env, wait_seconds, background, timeout_seconds, stdin, stdin_base64, encoding, max_output_bytes"},
