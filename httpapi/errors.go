@@ -22,10 +22,10 @@ type form struct {
 var forms = map[schemas.Code]form{
 	schemas.CodeInvalidRequest:      {status: 400, hint: "Correct the request. The document at /v1/openapi.json describes it."},
 	schemas.CodeUnauthorized:        {status: 401, hint: "Send a valid key: Authorization: Bearer <key>, or X-API-Key: <key>."},
-	schemas.CodeForbidden:           {status: 403, hint: "This server does not allow it."},
+	schemas.CodeForbidden:           {status: 403, hint: "The message tells what forbids it: how this server is set up, or the mode of a file."},
 	schemas.CodeNotFound:            {status: 404, hint: "Check the ID or path. What has expired or was destroyed is not found either."},
 	schemas.CodeMethodNotAllowed:    {status: 405, hint: "The Allow header lists the methods of this path."},
-	schemas.CodeConflict:            {status: 409, hint: "Wait until the other operation has ended, then try again."},
+	schemas.CodeConflict:            {status: 409, hint: "The message tells what is in the way. Remove or rename that, or ask for something else."},
 	schemas.CodeSandboxGone:         {status: 410, hint: "Create a new sandbox, or fork one from a snapshot."},
 	schemas.CodePayloadTooLarge:     {status: 413, hint: "Send or ask for less at a time."},
 	schemas.CodeLimitExceeded:       {status: 429, retryAfter: 5, hint: "Try again later, or destroy what is no longer needed."},

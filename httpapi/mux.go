@@ -96,6 +96,9 @@ func (s *server) serve(found route, w http.ResponseWriter, r *http.Request) {
 	owner, _ := OwnerFrom(r.Context())
 	query, err := parseQuery(r.URL.RawQuery, found.query)
 	if err == nil {
+		err = noConditions(r)
+	}
+	if err == nil {
 		err = found.handle(&call{server: s, core: s.core, w: rw, r: r, owner: owner, query: query})
 	}
 	if err != nil {

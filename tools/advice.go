@@ -12,7 +12,7 @@ import (
 var advice = map[schemas.Code]string{
 	schemas.CodeForbidden:           "Commands and file tools act as an ordinary user: exec with ls -ld shows owner and mode, and chmod changes the mode of files of your own.",
 	schemas.CodeNotFound:            "list_files shows what is there.",
-	schemas.CodeConflict:            "Wait until the other operation has ended, then call again.",
+	schemas.CodeConflict:            "The message tells what is in the way. Remove or rename that, or ask for something else.",
 	schemas.CodeSandboxGone:         "The sandbox went away during the call. See sandbox_list; make a new one with sandbox_create, or with fork from a snapshot.",
 	schemas.CodePayloadTooLarge:     "Work on it inside the sandbox with exec, in smaller parts.",
 	schemas.CodeLimitExceeded:       "Destroy a sandbox that is no longer needed (sandbox_list shows them), then call again.",

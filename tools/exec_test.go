@@ -128,6 +128,7 @@ func TestHintsFit(t *testing.T) {
 		{"rollback", args{"snapshot_id": "snap_0000000000000000"}, "snapshot_list shows", "list_files"},
 		{"read_file", args{"path": "closed"}, "forbidden: ", "does not allow"},
 		{"list_files", args{"path": "f"}, "invalid_request: ", "Hint"},
+		{"write_file", args{"path": "f/below", "content": "x"}, "in the way", "Wait"},
 	} {
 		if c.args["sandbox_id"] == nil {
 			c.args["sandbox_id"] = id
