@@ -19,9 +19,7 @@ import (
 // smallDisk is a directory on a file system of its own; it takes root.
 func smallDisk(t *testing.T, kilobytes int) string {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can mount a small disk")
-	}
+	asRoot(t, "mount a small disk")
 	dir, err := os.MkdirTemp("", "small-disk-")
 	check(t, err)
 	check(t, unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dk,mode=700", kilobytes)))

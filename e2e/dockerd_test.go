@@ -43,9 +43,7 @@ func startDockerdWith(t *testing.T, megabytes int, conf string, images ...string
 	if err := ready(); err != nil {
 		t.Fatal(err)
 	}
-	if os.Geteuid() != 0 {
-		t.Skip("only root can run a Docker daemon")
-	}
+	asRoot(t, "run a Docker daemon")
 	// Not in t.TempDir, whose path may be too long for a socket.
 	dir, err := os.MkdirTemp("", "dockerd-")
 	check(t, err)

@@ -24,9 +24,7 @@ type farHost struct {
 // newFarHost needs root, as all that changes the host's network.
 func newFarHost(t *testing.T) *farHost {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can lay a network")
-	}
+	asRoot(t, "lay a network")
 	if out, err := exec.Command("../scripts/need", "ip", "iptables").CombinedOutput(); err != nil {
 		t.Fatalf("scripts/need: %v %s", err, out)
 	}

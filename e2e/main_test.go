@@ -110,12 +110,25 @@ var ready = sync.OnceValue(func() error {
 // their machine. Continuous integration has them all.
 func installed(t *testing.T, program string) {
 	t.Helper()
-	if _, err := exec.LookPath(program); err == nil {
-		return
-	} else if os.Getenv("CI_RUN") != "" {
-		t.Fatal(err)
+	if _, err := exec.LookPath(program); err != nil {
+		cannot(t, fmt.Sprintf("%s is missing: scripts/need %s installs it", program, program))
 	}
-	t.Skipf("%s is missing: scripts/need %s installs it", program, program)
+}
+
+// asRoot leaves a test out where it is not run by root, as continuous integration does.
+func asRoot(t *testing.T, what string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		cannot(t, "only root can "+what)
+	}
+}
+
+func cannot(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("CI_RUN") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
 }
 
 // count is how often a case is repeated: few by default, all with -full.
