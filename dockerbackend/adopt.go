@@ -2,6 +2,7 @@ package dockerbackend
 
 import (
 	"context"
+	"fmt"
 	"maps"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -22,7 +23,9 @@ func (b *Backend) Fits(made, want manager.Spec) bool {
 }
 
 // Adopt implements [manager.Adopter]. The name comes last: who knows the new one
-// finds a container that is as it should be.
+// finds a container that is as it should be. Neither call's answer says what
+// Docker did, so that it is asked: a sandbox must not be one that nobody finds
+// by its name, or that has limits other than its own.
 func (b *Backend) Adopt(ctx context.Context, mg manager.Guest, from, to manager.Ref, made, want manager.Spec) error {
 	ctx, release, err := b.locks.hold(ctx, from.Container)
 	if err != nil {
@@ -51,9 +54,23 @@ func (b *Backend) Adopt(ctx context.Context, mg manager.Guest, from, to manager.
 	if err != nil {
 		return err
 	}
+	if err := b.confirmAdopted(ctx, to.Container, resources(site, want)); err != nil {
+		return err
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	mg.(*guest).container = to.Container
+	return nil
+}
+
+func (b *Backend) confirmAdopted(ctx context.Context, name string, want container.Resources) error {
+	c, err := b.docker.inspectContainer(ctx, name)
+	if err != nil {
+		return err
+	}
+	if _, same := changedLimits(c.HostConfig.Resources, want); !same {
+		return fmt.Errorf("container %q has other limits than it was given: %w", name, errNonsense)
+	}
 	return nil
 }
 
@@ -62,6 +79,7 @@ func changedLimits(made, want container.Resources) (limits container.Resources, 
 	limits = container.Resources{
 		NanoCPUs: want.NanoCPUs, Memory: want.Memory, MemorySwap: want.MemorySwap, PidsLimit: want.PidsLimit,
 	}
-	same = made.NanoCPUs == want.NanoCPUs && made.Memory == want.Memory && *made.PidsLimit == *want.PidsLimit
+	same = made.NanoCPUs == want.NanoCPUs && made.Memory == want.Memory &&
+		made.PidsLimit != nil && *made.PidsLimit == *want.PidsLimit
 	return limits, same
 }

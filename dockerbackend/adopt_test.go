@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcp-sandbox/mcp-sandbox/dockerbackend/faultproxy"
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 )
 
@@ -50,6 +51,33 @@ func TestFitsBySizesInMemory(t *testing.T) {
 	for memory, fits := range map[int64]bool{16: false, 128: false, 511: false, 512: true, 513: true, 4096: true} {
 		if got := b.Fits(made, manager.Spec{MemoryMB: memory}); got != fits {
 			t.Errorf("%d MiB: fits is %t", memory, got)
+		}
+	}
+}
+
+// What says yes and does nothing, as something between the server and Docker
+// may, must not make a sandbox of a spare that has the wrong name or limits.
+func TestAdoptIsNotBelievedUnseen(t *testing.T) {
+	r := newRig(t)
+	p := faultproxy.Start(t, r.docker.DaemonHost())
+	b := r.behind(p)
+	for call, fault := range map[faultproxy.Call]faultproxy.Fault{
+		"POST /containers/{}/rename": faultproxy.NotJSON,
+		"POST /containers/{}/update": faultproxy.Empty,
+	} {
+		box := r.create(spec(busybox))
+		guest, err := b.Open(r.ctx, box.ref, box.spec, box.image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		box.Guest = guest
+		to, want := box.ref, box.spec
+		to.Container, want.PidsLimit = r.ref().Container, 99
+		p.Inject(faultproxy.Rule{Call: call, Fault: fault})
+		err = b.Adopt(r.ctx, guest, box.ref, to, box.spec, want)
+		p.Lift()
+		if err == nil {
+			t.Errorf("%s did nothing, and the spare was adopted", call)
 		}
 	}
 }
