@@ -8,11 +8,12 @@ import (
 	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 )
 
-// poolTick is how often spares are looked after without any sign that they must
-// be.
-const poolTick = time.Minute
+const (
+	poolTick  = time.Minute     // how often spares are looked after without any sign that they must be
+	poolRetry = 2 * time.Second // how soon after one could not be made; longer each time
+)
 
-// poolLoop keeps the pool full. What goes wrong is tried again at the next tick,
+// poolLoop keeps the pool full. What goes wrong is tried again a little later,
 // or when a sandbox has been made, which shows that it may go well.
 func (m *Manager) poolLoop() {
 	p := m.pool
@@ -20,13 +21,17 @@ func (m *Manager) poolLoop() {
 		return
 	}
 	defer p.empty()
-	tick := time.NewTicker(poolTick)
-	defer tick.Stop()
+	retry := poolRetry
 	for {
 		p.tend()
-		p.fill()
+		next := poolTick
+		if p.fill() {
+			retry = poolRetry
+		} else {
+			next, retry = retry, min(2*retry, poolTick)
+		}
 		select {
-		case <-tick.C:
+		case <-time.After(next):
 		case <-p.wake:
 		case <-m.ctx.Done():
 			return
@@ -88,18 +93,22 @@ var (
 	errOutdated = errors.New("default image is another by now")
 )
 
-// fill makes spares until there are enough.
-func (p *pool) fill() {
+// fill makes spares until there are enough. It says whether all went well, as it
+// does without the default image, which only a sandbox that needs it brings.
+func (p *pool) fill() (ok bool) {
 	for p.wants() && p.quiet() {
 		err := p.add()
-		if err == nil {
-			continue
+		if errors.Is(err, errNoImage) {
+			return true
 		}
-		if p.m.ctx.Err() == nil && !errors.Is(err, errNoImage) {
-			p.m.log.Warn("make spare sandbox; trying again later", "error", err)
+		if err != nil {
+			if p.m.ctx.Err() == nil {
+				p.m.log.Warn("make spare sandbox; trying again later", "error", err)
+			}
+			return false
 		}
-		return
 	}
+	return true
 }
 
 func (p *pool) wants() bool {
@@ -134,8 +143,10 @@ func (p *pool) add() error {
 	if err != nil {
 		return err
 	}
-	if has, err := p.backend.HasImage(ctx, reference); err != nil || !has {
-		return errors.Join(errNoImage, err)
+	if has, err := p.backend.HasImage(ctx, reference); err != nil {
+		return err
+	} else if !has {
+		return errNoImage
 	}
 	image, err := p.backend.PrepareImage(ctx, reference)
 	if err != nil {

@@ -265,17 +265,18 @@ func TestPoolBurst(t *testing.T) {
 // A spare that cannot be made is tried again soon after, though nobody asks for a
 // sandbox.
 func TestPoolAfterTrouble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t, withPool(1))
-		s.awaitSpares(1)
-		time.Sleep(time.Hour)
-		s.fake.Inject(backendtest.OpCreate, backendtest.Fault{Times: 1, Before: &manager.Error{Kind: manager.KindBackend}})
-		s.create()
-		synctest.Wait()
-		time.Sleep(15 * time.Second)
-		synctest.Wait()
-		if n := s.Stats().Spares; n != 1 {
-			t.Errorf("%d spares", n)
-		}
-	})
+	for _, op := range []backendtest.Op{backendtest.OpCreate, backendtest.OpHasImage} {
+		synctest.Test(t, func(t *testing.T) {
+			s := start(t, withPool(1))
+			s.awaitSpares(1)
+			time.Sleep(time.Hour)
+			s.create() // takes the spare; another is made when it is calm
+			s.fake.Inject(op, backendtest.Fault{Times: 2, Before: &manager.Error{Kind: manager.KindBackend}})
+			time.Sleep(15 * time.Second)
+			synctest.Wait()
+			if n := s.Stats().Spares; n != 1 {
+				t.Errorf("%d spares after trouble with %v", n, op)
+			}
+		})
+	}
 }
