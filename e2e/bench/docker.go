@@ -16,7 +16,8 @@ import (
 // docker speaks to the Engine API by hand: what is measured is Docker, not a
 // client library.
 type docker struct {
-	http *http.Client
+	http   *http.Client
+	socket string
 }
 
 func newDocker() *docker {
@@ -24,10 +25,14 @@ func newDocker() *docker {
 	if socket == "" {
 		socket = "/var/run/docker.sock"
 	}
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-	}
-	return &docker{&http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 64}}}
+	d := &docker{socket: socket}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return d.dial(ctx) }
+	d.http = &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 64}}
+	return d
+}
+
+func (d *docker) dial(ctx context.Context) (net.Conn, error) {
+	return (&net.Dialer{}).DialContext(ctx, "unix", d.socket)
 }
 
 // call does one request and hands over the body.

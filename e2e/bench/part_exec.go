@@ -21,6 +21,11 @@ func (r *rig) exec() error {
 	if err != nil {
 		return err
 	}
+	shell, err := r.twin.attach(r.ctx)
+	if err != nil {
+		return err
+	}
+	defer shell.close()
 	for _, c := range []struct{ atOnce, rounds int }{{1, 200}, {8, 25}, {32, 8}} {
 		sides := []side{
 			{name: api, do: func() error { return r.docker.exec(r.ctx, model.ID, io.Discard, "/bin/true") }},
@@ -29,7 +34,9 @@ func (r *rig) exec() error {
 			{name: mcp, do: func() error { return r.run(r.stdio, stdio.ID, "/bin/true") }},
 		}
 		if c.atOnce == 1 {
-			sides = append(sides, side{name: cli, do: func() error { return r.twin.exec(r.ctx, model.ID, "/bin/true") }})
+			sides = append(sides,
+				side{name: cli, do: func() error { return r.twin.exec(r.ctx, model.ID, "/bin/true") }},
+				side{name: floor, do: func() error { return shell.run("/bin/true", nil, 0) }})
 		}
 		if err := r.compare("exec true", c.rounds, c.atOnce, sides...); err != nil {
 			return err
@@ -87,6 +94,11 @@ func (r *rig) output() error {
 	if err != nil {
 		return err
 	}
+	shell, err := r.twin.attach(r.ctx)
+	if err != nil {
+		return err
+	}
+	defer shell.close()
 	for _, mb := range []int{1, 100} {
 		size := mb * 1_000_000
 		line := fmt.Sprintf("yes 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde | head -c %d", size)
@@ -103,6 +115,7 @@ func (r *rig) output() error {
 			}},
 			{name: v1, do: func() error { return r.drain(r.rest, box.ID, line, size) }},
 			{name: v1 + ", buffered", do: func() error { return r.sh(r.rest, box.ID, line) }},
+			{name: floor, do: func() error { return shell.run(line, nil, size) }},
 		}
 		if err := r.compare(fmt.Sprintf("%d MB of output", mb), 5, 1, sides...); err != nil {
 			return err
@@ -121,6 +134,11 @@ func (r *rig) files() error {
 	if err != nil {
 		return err
 	}
+	shell, err := r.twin.attach(r.ctx)
+	if err != nil {
+		return err
+	}
+	defer shell.close()
 	for _, f := range []struct {
 		name   string
 		size   int
@@ -131,13 +149,15 @@ func (r *rig) files() error {
 		tar := tarOf("d", content)
 		err := r.compare("put "+f.name, f.rounds, 1,
 			side{name: api, do: func() error { return r.docker.extract(r.ctx, model.ID, "/workspace", bytes.NewReader(tar)) }},
-			side{name: v1, do: func() error { return r.http(r.rest, "PUT", path, bytes.NewReader(content), io.Discard) }})
+			side{name: v1, do: func() error { return r.http(r.rest, "PUT", path, bytes.NewReader(content), io.Discard) }},
+			side{name: floor, do: func() error { return shell.run(fmt.Sprintf("head -c %d > f", f.size), content, 0) }})
 		if err != nil {
 			return err
 		}
 		err = r.compare("get "+f.name, f.rounds, 1,
 			side{name: api, do: func() error { _, err := r.docker.archive(r.ctx, model.ID, "/workspace/d", io.Discard); return err }},
-			side{name: v1, do: func() error { return r.http(r.rest, "GET", path, nil, io.Discard) }})
+			side{name: v1, do: func() error { return r.http(r.rest, "GET", path, nil, io.Discard) }},
+			side{name: floor, do: func() error { return shell.run("cat f", nil, f.size) }})
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@ const (
 	v1Pool = "/v1, from the pool"
 	v1Cold = "/v1, without the pool"
 	mcp    = "MCP stdio"
+	floor  = "a shell's attached streams"
 )
 
 type args = map[string]any

@@ -42,6 +42,14 @@ func (t *twin) name() string {
 
 // create makes volume and container and starts it.
 func (t *twin) create(ctx context.Context) (name string, err error) {
+	if name, err = t.make(ctx, nil); err != nil {
+		return name, err
+	}
+	return name, t.start(ctx, name)
+}
+
+// make makes volume and container, with what is to be other than a sandbox's.
+func (t *twin) make(ctx context.Context, other args) (name string, err error) {
 	name = t.name()
 	if err := t.docker.call(ctx, "POST", "/volumes/create", args{"Name": name}, nil); err != nil {
 		return name, err
@@ -49,10 +57,12 @@ func (t *twin) create(ctx context.Context) (name string, err error) {
 	config, host := maps.Clone(t.model.Config), maps.Clone(t.model.HostConfig)
 	host["Mounts"] = []args{{"Type": "volume", "Source": name, "Target": "/workspace"}}
 	config["HostConfig"], config["Labels"] = host, args{}
-	if err := t.docker.call(ctx, "POST", "/containers/create?name="+name, config, nil); err != nil {
-		return name, err
-	}
-	return name, t.docker.call(ctx, "POST", "/containers/"+name+"/start", nil, nil)
+	maps.Copy(config, other)
+	return name, t.docker.call(ctx, "POST", "/containers/create?name="+name, config, nil)
+}
+
+func (t *twin) start(ctx context.Context, name string) error {
+	return t.docker.call(ctx, "POST", "/containers/"+name+"/start", nil, nil)
 }
 
 // run makes the same by the docker command.

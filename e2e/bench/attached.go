@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+)
+
+// attached is a shell as the first process of a sandbox's twin, with its streams
+// attached: whatever is run, read or written over such streams takes at least
+// what it takes here. It reads lines and runs them one by one.
+type attached struct {
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+const attachedShell = `while read -r line; do eval "$line"; echo; done`
+
+// attach makes the twin, and attaches to it.
+func (t *twin) attach(ctx context.Context) (*attached, error) {
+	name, err := t.make(ctx, args{"Entrypoint": []string{"/bin/sh", "-c", attachedShell}, "Cmd": nil})
+	if err != nil {
+		return nil, err
+	}
+	conn, err := t.docker.dial(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reach docker: %w", err)
+	}
+	a := &attached{conn, bufio.NewReaderSize(conn, 64<<10)}
+	fmt.Fprintf(conn, "POST /containers/%s/attach?stream=1&stdin=1&stdout=1&stderr=1 HTTP/1.1\r\nHost: docker\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n", name)
+	res, err := http.ReadResponse(a.in, nil)
+	if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
+		conn.Close()
+		return nil, fmt.Errorf("attach: %v, %w", res, err)
+	}
+	return a, t.start(ctx, name)
+}
+
+// run has the shell run a line, with input after it, which has to write so many
+// bytes.
+func (a *attached) run(line string, input []byte, output int) error {
+	for _, p := range [][]byte{[]byte(line + "\n"), input} {
+		if _, err := a.conn.Write(p); err != nil {
+			return fmt.Errorf("write to the attached shell: %w", err)
+		}
+	}
+	var header [8]byte // stream, three zeros, length
+	for output++; output > 0; {
+		if _, err := io.ReadFull(a.in, header[:]); err != nil {
+			return fmt.Errorf("read from the attached shell: %w", err)
+		}
+		n, err := io.CopyN(io.Discard, a.in, int64(binary.BigEndian.Uint32(header[4:])))
+		if err != nil {
+			return fmt.Errorf("read from the attached shell: %w", err)
+		}
+		output -= int(n)
+	}
+	if output < 0 {
+		return fmt.Errorf("the attached shell wrote %d bytes too many at %q", -output, line)
+	}
+	return nil
+}
+
+func (a *attached) close() { a.conn.Close() }
