@@ -64,10 +64,13 @@ const (
 	greetLimit = 5 * time.Second  // one that runs
 )
 
-// greet begins a session with the guest at the other end of s.
-func (b *Backend) greet(ctx context.Context, name string, s *stream, key protocol.Key, limit time.Duration) (*guest, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w within %v", client.ErrHandshake, limit))
-	defer cancel()
+func noGreeting(limit time.Duration) error {
+	return fmt.Errorf("%w within %v", client.ErrHandshake, limit)
+}
+
+// greet begins a session with the guest at the other end of s, which is closed
+// when none comes about before ctx ends.
+func (b *Backend) greet(ctx context.Context, name string, s *stream, key protocol.Key) (*guest, error) {
 	c, err := client.Dial(ctx, s, key)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {

@@ -3,6 +3,7 @@ package dockerbackend
 import (
 	"context"
 	"errors"
+	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
 
@@ -144,17 +145,41 @@ func (b *Backend) undoContainer(ctx context.Context, i incarnation) {
 }
 
 // startAndGreet starts a container that is not running and connects to its
-// guest. It attaches first, to miss nothing that a guest in trouble says.
+// guest. It attaches first, to miss nothing that a guest in trouble says, and
+// greets at once: Docker passes the greeting on to the guest when there is one,
+// which has answered by the time that Docker has noted the start.
 func (b *Backend) startAndGreet(ctx context.Context, i incarnation) (*guest, error) {
 	s, err := b.attach(ctx, i.ref.Container)
 	if err != nil {
 		return nil, err
 	}
 	faults.Point("docker.attached")
+	greeting, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	greeted := b.greetLater(greeting, i, s)
 	if err := b.onNetwork(ctx, i.spec, func() error { return b.docker.startContainer(ctx, i.ref.Container) }); err != nil {
-		s.Close()
+		cancel(err)
+		if g, err := greeted(); err == nil {
+			g.Close() // it runs, whatever Docker says: what becomes of it is the caller's matter
+		}
 		return nil, err
 	}
 	faults.Point("docker.started")
-	return b.greet(ctx, i.ref.Container, s, i.key, bootLimit)
+	defer time.AfterFunc(bootLimit, func() { cancel(noGreeting(bootLimit)) }).Stop()
+	return greeted()
+}
+
+// greetLater is greet in the background; the function that it returns waits.
+func (b *Backend) greetLater(ctx context.Context, i incarnation, s *stream) (greeted func() (*guest, error)) {
+	var g *guest
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g, err = b.greet(ctx, i.ref.Container, s, i.key)
+	}()
+	return func() (*guest, error) {
+		<-done
+		return g, err
+	}
 }

@@ -88,7 +88,9 @@ func (b *Backend) connect(ctx context.Context, i incarnation) (_ *guest, version
 	if err != nil {
 		return nil, 0, err
 	}
-	g, err := b.greet(ctx, i.ref.Container, s, i.key, greetLimit)
+	greeting, cancel := context.WithTimeoutCause(ctx, greetLimit, noGreeting(greetLimit))
+	defer cancel()
+	g, err := b.greet(greeting, i.ref.Container, s, i.key)
 	if err != nil {
 		return nil, 0, err
 	}

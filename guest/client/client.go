@@ -40,7 +40,6 @@ import (
 
 // Limits of what a guest may send or hold up.
 const (
-	handshakeTimeout  = 10 * time.Second
 	writeTimeout      = 30 * time.Second // one write without progress: the channel is dead
 	streamWindow      = 1 << 20          // unread bytes that one response may pile up
 	maxFrame          = 256 << 10
@@ -62,11 +61,9 @@ type Client struct {
 // handshake goes wrong, when the channel dies and by [Client.Close]. The key is
 // that of the container, the same on every attach.
 //
-// It takes at most ten seconds, less if ctx ends; ctx matters only that long.
+// It waits for the guest's answer until ctx ends; ctx matters only that long.
 func Dial(ctx context.Context, rw io.ReadWriteCloser, key protocol.Key) (*Client, error) {
 	c := &Client{conn: newConn(rw), uploads: make(chan struct{}, maxParallelUpload)}
-	ctx, cancel := context.WithTimeoutCause(ctx, handshakeTimeout, errSilent)
-	defer cancel()
 	stop := context.AfterFunc(ctx, func() { c.conn.die(context.Cause(ctx)) })
 	err := c.begin(ctx, key)
 	if !stop() || err != nil {
@@ -75,8 +72,6 @@ func Dial(ctx context.Context, rw io.ReadWriteCloser, key protocol.Key) (*Client
 	}
 	return c, nil
 }
-
-var errSilent = fmt.Errorf("no answer within %v", handshakeTimeout)
 
 func (c *Client) begin(ctx context.Context, key protocol.Key) (err error) {
 	var nonce protocol.Nonce
