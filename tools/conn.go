@@ -49,6 +49,8 @@ func (c *conn) context(ctx context.Context) context.Context { return c.srv.WithC
 func (c *conn) dispatch(ctx context.Context, message []byte) {
 	e := readEnvelope(message)
 	switch {
+	case isBatch(message):
+		c.write(rpcError(nil, mcp.INVALID_REQUEST, batchRefused))
 	case e.isResponse():
 		c.pings.answered(string(e.ID))
 	case e.Method == string(mcp.MethodNotificationCancelled):

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -19,6 +20,14 @@ type envelope struct {
 func readEnvelope(message []byte) (e envelope) {
 	_ = json.Unmarshal(message, &e)
 	return e
+}
+
+// batchRefused is said to a batch, several messages in one array. Of all protocol
+// versions only 2025-03-26 has them, and no client that is known sends any.
+const batchRefused = "a batch of messages is not taken: send them one by one"
+
+func isBatch(message []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(message, " \t\r\n"), []byte("["))
 }
 
 func (e envelope) hasID() bool { return len(e.ID) > 0 && string(e.ID) != "null" }

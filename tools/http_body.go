@@ -28,6 +28,7 @@ var (
 	errNoOwner     = refusal{http.StatusUnauthorized, mcp.INVALID_REQUEST, "no key names an owner for the request"}
 	errContentType = refusal{http.StatusUnsupportedMediaType, mcp.INVALID_REQUEST, "Content-Type must be application/json"}
 	errNotJSON     = refusal{http.StatusBadRequest, mcp.PARSE_ERROR, "the body is not a JSON-RPC message"}
+	errBatch       = refusal{http.StatusBadRequest, mcp.INVALID_REQUEST, batchRefused}
 	errNoSession   = refusal{http.StatusBadRequest, mcp.INVALID_REQUEST, "the Mcp-Session-Id header is missing: initialize first"}
 	errSession     = refusal{http.StatusNotFound, mcp.INVALID_REQUEST, "no such session: it has ended, or was idle for long; initialize anew"}
 	errTooMany     = refusal{http.StatusTooManyRequests, mcp.INTERNAL_ERROR, "too many streams at once; close one"}

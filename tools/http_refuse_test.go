@@ -115,7 +115,7 @@ func TestHTTPFaults(t *testing.T) {
 		text   string
 	}{
 		"not JSON":            {func(r *http.Request) { setBody(r, "{") }, 400, "not a JSON-RPC message"},
-		"a batch":             {func(r *http.Request) { setBody(r, "[]") }, 400, "not a JSON-RPC message"},
+		"a batch":             {func(r *http.Request) { setBody(r, ` [{"jsonrpc":"2.0","id":1,"method":"ping"}]`) }, 400, "one by one"},
 		"nothing":             {func(r *http.Request) { setBody(r, "") }, 400, "not a JSON-RPC message"},
 		"not JSON-RPC":        {func(r *http.Request) { setBody(r, `{"id":1,"method":"ping"}`) }, 200, "Invalid JSON-RPC version"},
 		"an unknown method":   {func(r *http.Request) { setBody(r, `{"jsonrpc":"2.0","id":1,"method":"fly"}`) }, 200, "fly"},

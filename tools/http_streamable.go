@@ -63,6 +63,10 @@ func (h *HTTP) post(ctx context.Context, w http.ResponseWriter, r *http.Request,
 		h.refuse(w, nil, *no)
 		return
 	}
+	if isBatch(body) {
+		h.refuse(w, nil, errBatch)
+		return
+	}
 	var e envelope
 	if json.Unmarshal(body, &e) != nil {
 		h.refuse(w, nil, errNotJSON)

@@ -317,6 +317,15 @@ func TestN10StandardOutputIsJSONRPCOnly(t *testing.T) {
 	if len(w.answers(8))+len(w.answers(9)) > 0 {
 		t.Error("a response was answered")
 	}
+	batches := 0
+	for _, m := range w.answers(nil) {
+		if m.Error != nil && m.Error.Message == batchRefused {
+			batches++
+		}
+	}
+	if batches != 2 {
+		t.Errorf("%d of 2 batches were refused as such", batches)
+	}
 }
 
 func TestSeveralMegabytesInOneLine(t *testing.T) {
