@@ -80,11 +80,13 @@ func (o *outlet) abandon() {
 
 // deliver reads and sends until the pipe ends or may be left.
 func (o *outlet) deliver() error {
+	var sent time.Time
 	for {
 		buf, n := o.next()
 		if n == 0 {
 			return nil
 		}
+		n = o.gather(buf, n, sent)
 		o.owed.Add(-int64(n))
 		o.total.Add(int64(n))
 		err := o.send(buf[:protocol.FrameHeaderSize+n])
@@ -92,6 +94,7 @@ func (o *outlet) deliver() error {
 		if err != nil {
 			return err
 		}
+		sent = time.Now()
 	}
 }
 

@@ -40,6 +40,11 @@ func rawWrite(fd int, p []byte) (int, unix.Errno) {
 	}
 }
 
+// rawNanosleep sleeps; a signal ends that.
+func rawNanosleep(t *unix.Timespec) {
+	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(t)), 0, 0)
+}
+
 // rawPread reads a kernel-made file (cgroup, /proc) from its start.
 func rawPread(fd int, p []byte) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), 0, 0, 0)
