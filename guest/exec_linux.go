@@ -26,7 +26,7 @@ func (g *guest) exec(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer g.execs.release()
 
-	out := newFrameWriter(w)
+	out := newFrameWriter(w, params.Packs)
 	defer out.close()
 	result, err := newExecution(g, params, out).run(r)
 	if err != nil {

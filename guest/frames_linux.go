@@ -16,10 +16,12 @@ type frameWriter struct {
 	w      http.ResponseWriter
 	flush  func() error
 	closed bool
+	packs  bool // where that is of use
+	plain  int  // frames to send before packing is tried again
 }
 
-func newFrameWriter(w http.ResponseWriter) *frameWriter {
-	return &frameWriter{w: w, flush: http.NewResponseController(w).Flush}
+func newFrameWriter(w http.ResponseWriter, packs bool) *frameWriter {
+	return &frameWriter{w: w, flush: http.NewResponseController(w).Flush, packs: packs}
 }
 
 var errAnswered = errors.New("the response has ended")
@@ -32,10 +34,37 @@ func (f *frameWriter) write(s protocol.Stream, b []byte) error {
 	if f.closed {
 		return errAnswered
 	}
+	if f.worthPacking(s, b) {
+		buf := packBuffers.Get().(*[]byte)
+		defer packBuffers.Put(buf)
+		if frame := protocol.Pack(*buf, s, b[protocol.FrameHeaderSize:]); frame != nil {
+			b = frame
+		} else {
+			f.plain = plainFrames
+		}
+	}
 	if _, err := f.w.Write(b); err != nil || s == protocol.Result {
 		return err // the end of the response flushes the result
 	}
 	return f.flush()
+}
+
+const (
+	minPacked   = 2 << 10 // what is smaller is one piece on its way in any case
+	plainFrames = 15      // after one that could not be made smaller
+)
+
+var packBuffers = sync.Pool{New: func() any {
+	buf := make([]byte, protocol.PackBuffer)
+	return &buf
+}}
+
+func (f *frameWriter) worthPacking(s protocol.Stream, b []byte) bool {
+	if !f.packs || s == protocol.Result || len(b) < minPacked {
+		return false
+	}
+	f.plain--
+	return f.plain < 0
 }
 
 // result ends the response.

@@ -40,7 +40,7 @@ func (g *guest) poll(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer reader.close()
-	out := newFrameWriter(w)
+	out := newFrameWriter(w, params.Packs)
 	defer out.close()
 	if params.Follow {
 		_, err = reader.follow(r.Context(), out, nil)

@@ -29,7 +29,7 @@ func (g *guest) start(w http.ResponseWriter, r *http.Request) error {
 			g.jobs.forget(params.ID)
 		}
 	}()
-	out := newFrameWriter(w)
+	out := newFrameWriter(w, params.Packs)
 	defer out.close()
 	j, whole, err := g.newJob(r.Context(), params)
 	if err != nil {

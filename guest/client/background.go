@@ -18,6 +18,7 @@ func (c *Client) Start(ctx context.Context, params protocol.StartParams, stdin i
 	if !params.HasStdin {
 		stdin = nil
 	}
+	params.Packs = true
 	r, err := c.start(ctx, protocol.PathStart, params, stdin)
 	if err != nil {
 		c.killAfter(err, params.ID)
@@ -99,6 +100,7 @@ func parseExecs(text []byte) (all []protocol.ExecState, err error) {
 // called as by [Client.Exec]. The state's Stdout and Stderr are never below what
 // was asked for; what lies between was dropped.
 func (c *Client) Poll(ctx context.Context, params protocol.PollParams, emit func(stream protocol.Stream, chunk []byte) error) (state protocol.ExecState, err error) {
+	params.Packs = true
 	r, err := c.start(ctx, protocol.PathPoll, params, nil)
 	if err != nil {
 		return state, err

@@ -41,7 +41,7 @@ import (
 // Limits of what a guest may send or hold up.
 const (
 	writeTimeout      = 30 * time.Second // one write without progress: the channel is dead
-	streamWindow      = 1 << 20          // unread bytes that one response may pile up
+	streamWindow      = 512 << 10        // unread bytes that one response may pile up
 	maxFrame          = 256 << 10
 	maxHeaderBytes    = 64 << 10 // response headers, and likewise trailers
 	maxJSON           = 64 << 10 // a JSON answer

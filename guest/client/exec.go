@@ -22,6 +22,7 @@ func (c *Client) Exec(ctx context.Context, params protocol.ExecParams, stdin io.
 	if !params.HasStdin {
 		stdin = nil
 	}
+	params.Packs = true
 	r, err := c.start(ctx, protocol.PathExec, params, stdin)
 	if err != nil {
 		return protocol.ExecResult{}, err

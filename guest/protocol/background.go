@@ -78,6 +78,7 @@ type PollParams struct {
 	Wait time.Duration `json:"wait"`
 	// Follow sends all output until the command has ended.
 	Follow bool `json:"follow,omitempty"`
+	Packs  bool `json:"packs,omitempty"` // see ExecParams
 }
 
 // ExecState is a background exec at one moment.

@@ -75,46 +75,69 @@ func (f *FrameReader) Next() (Stream, []byte, error) {
 		}
 		return 0, nil, err
 	}
-	s, n, err := parseHeader(header)
+	h, err := parseHeader(header)
 	if err != nil {
 		return 0, nil, err
 	}
 	f.buf = f.buf[:0]
-	for more := true; more; n, more = f.follows(s) {
-		if err := f.take(n); err != nil {
+	for s, more := h.stream, true; more; h, more = f.follows(s) {
+		if err := f.take(h); err != nil {
 			return 0, nil, err
 		}
 	}
-	return s, f.buf, nil
+	return h.stream, f.buf, nil
 }
 
 // take adds a frame's payload to the buffer.
-func (f *FrameReader) take(n int) error {
+func (f *FrameReader) take(h header) error {
+	if h.packed {
+		return f.unpack(h.length)
+	}
 	if _, err := f.r.Discard(FrameHeaderSize); err != nil {
 		return err
 	}
 	have := len(f.buf)
-	f.buf = slices.Grow(f.buf, n)[:have+n]
+	f.buf = slices.Grow(f.buf, h.length)[:have+h.length]
 	_, err := io.ReadFull(f.r, f.buf[have:])
 	return unexpected(err)
 }
 
-// follows is the length of a frame of the same output stream that is wholly here.
-func (f *FrameReader) follows(s Stream) (n int, ok bool) {
+// follows is a frame of the same output stream that is wholly here, and for which
+// there is room.
+func (f *FrameReader) follows(s Stream) (h header, ok bool) {
+	h.stream = s
 	if s == Result || f.r.Buffered() < FrameHeaderSize {
-		return 0, false
+		return h, false
 	}
-	header, _ := f.r.Peek(FrameHeaderSize)
-	next, n, err := parseHeader(header)
-	return n, err == nil && next == s && FrameHeaderSize+n <= f.r.Buffered() && len(f.buf)+n <= FrameBuffer
+	head, _ := f.r.Peek(FrameHeaderSize)
+	next, err := parseHeader(head)
+	if err != nil || next.stream != s || FrameHeaderSize+next.length > f.r.Buffered() {
+		return h, false
+	}
+	size := next.length
+	if next.packed {
+		_, size, err = f.block(next.length)
+	}
+	return next, err == nil && len(f.buf)+size <= FrameBuffer
 }
 
 // Rest is what has been read behind the last frame.
 func (f *FrameReader) Rest() int { return f.r.Buffered() }
 
-func parseHeader(header []byte) (Stream, int, error) {
-	s, n := Stream(header[0]), binary.BigEndian.Uint32(header[1:])
-	return s, int(n), checkFrame(s, n)
+// header is what a frame begins with.
+type header struct {
+	stream Stream
+	packed bool
+	length int // on the way
+}
+
+func parseHeader(b []byte) (header, error) {
+	s, n := Stream(b[0]), binary.BigEndian.Uint32(b[1:])
+	h := header{stream: s &^ packedFlag, packed: s&packedFlag != 0, length: int(n)}
+	if h.packed && (h.stream == Result || n > maxPackedFrame) {
+		return h, fmt.Errorf("%w: packed %s frame of %d bytes", ErrMalformed, h.stream, n)
+	}
+	return h, checkFrame(h.stream, n)
 }
 
 func checkFrame(s Stream, n uint32) error {

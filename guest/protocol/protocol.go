@@ -78,6 +78,9 @@ type ExecParams struct {
 	// stream are sent; what comes after is counted and dropped. Negative: all.
 	MaxStdout int64 `json:"max_stdout"`
 	MaxStderr int64 `json:"max_stderr"`
+	// Packs: output frames may come packed. A guest of an older release does not
+	// know it, and sends them plain.
+	Packs bool `json:"packs,omitempty"`
 }
 
 // ExecResult is how a command ended; the last frame of an exec's response.
