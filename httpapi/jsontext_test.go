@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"encoding/base64"
 	"strings"
 	"testing"
 
@@ -27,10 +28,24 @@ func FuzzAppendText(f *testing.F) {
 		if err := encodeTo(&want, event); err != nil {
 			t.Fatal(err)
 		}
-		if got := appendOutput(nil, event); string(got) != want.String() {
+		if got := appendOutput(nil, event.Type, []byte(text), schemas.EncodingUTF8); string(got) != want.String() {
 			t.Errorf("got %q, want %q", got, want.String())
 		}
 	})
+}
+
+// So are bytes.
+func TestAppendBytes(t *testing.T) {
+	for _, data := range []string{"", "a", "ab", "abc", "\x00\xff\xfe", strings.Repeat("\xfb\xef", 10_000)} {
+		event := schemas.OutputEvent{Type: schemas.Stderr, Data: base64.StdEncoding.EncodeToString([]byte(data)), Encoding: schemas.EncodingBase64}
+		var want bytes.Buffer
+		if err := encodeTo(&want, event); err != nil {
+			t.Fatal(err)
+		}
+		if got := appendOutput(nil, event.Type, []byte(data), schemas.EncodingBase64); string(got) != want.String() {
+			t.Errorf("got %.50q, want %.50q", got, want.String())
+		}
+	}
 }
 
 func BenchmarkAppendText(b *testing.B) {
@@ -38,7 +53,10 @@ func BenchmarkAppendText(b *testing.B) {
 	event := schemas.OutputEvent{Type: schemas.Stdout, Data: text}
 	for name, do := range map[string]func(){
 		"json": func() { var b bytes.Buffer; encodeTo(&b, event) },
-		"ours": func() func() { var b []byte; return func() { b = appendOutput(b[:0], event) } }(),
+		"ours": func() func() {
+			var b []byte
+			return func() { b = appendOutput(b[:0], event.Type, []byte(text), schemas.EncodingUTF8) }
+		}(),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))

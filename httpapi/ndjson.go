@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"net/http"
 	"sync"
 	"time"
@@ -35,21 +36,28 @@ func (s *eventStream) send(event any) error {
 	return s.write(s.line.Bytes())
 }
 
-// sendOutput is send for what there is most of.
-func (s *eventStream) sendOutput(event schemas.OutputEvent) error {
+// sendOutput is send for what there is most of: a command's output, as text or,
+// encoded, as any bytes.
+func (s *eventStream) sendOutput(of schemas.Stream, data []byte, e schemas.Encoding) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line.Reset()
-	s.line.Write(appendOutput(s.line.AvailableBuffer(), event))
+	s.line.Grow(len(data) + len(data)/2 + 64)
+	s.line.Write(appendOutput(s.line.AvailableBuffer(), of, data, e))
 	return s.write(s.line.Bytes())
 }
 
-// appendOutput appends an event of text as a line.
-func appendOutput(b []byte, event schemas.OutputEvent) []byte {
+// appendOutput appends a schemas.OutputEvent as a line.
+func appendOutput(b []byte, of schemas.Stream, data []byte, e schemas.Encoding) []byte {
 	b = append(b, `{"type":"`...)
-	b = append(b, event.Type...)
+	b = append(b, of...)
 	b = append(b, `","data":`...)
-	b = appendText(b, event.Data)
+	if e == schemas.EncodingBase64 {
+		b = append(b, '"')
+		b = base64.StdEncoding.AppendEncode(b, data)
+		return append(b, "\",\"encoding\":\"base64\"}\n"...)
+	}
+	b = appendText(b, data)
 	return append(b, "}\n"...)
 }
 

@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"encoding/base64"
-
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -25,24 +23,24 @@ func newOutput(to *eventStream, e schemas.Encoding) *output {
 // next one.
 func (o *output) emit(s schemas.Stream, chunk []byte) error {
 	if o.base64 {
-		return o.to.send(schemas.OutputEvent{Type: s, Data: base64.StdEncoding.EncodeToString(chunk), Encoding: schemas.EncodingBase64})
+		return o.to.sendOutput(s, chunk, schemas.EncodingBase64)
 	}
-	return o.text(s, o.texts[s].Decode(chunk))
+	return o.text(s, o.texts[s].DecodeBytes(chunk))
 }
 
 // flush sends what still waits.
 func (o *output) flush() error {
 	for _, s := range []schemas.Stream{schemas.Stdout, schemas.Stderr} {
-		if err := o.text(s, o.texts[s].Flush()); err != nil {
+		if err := o.text(s, []byte(o.texts[s].Flush())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *output) text(s schemas.Stream, text string) error {
-	if text == "" {
+func (o *output) text(s schemas.Stream, text []byte) error {
+	if len(text) == 0 {
 		return nil
 	}
-	return o.to.sendOutput(schemas.OutputEvent{Type: s, Data: text})
+	return o.to.sendOutput(s, text, schemas.EncodingUTF8)
 }

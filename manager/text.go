@@ -1,8 +1,8 @@
 package manager
 
 import (
+	"bytes"
 	"errors"
-	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/unicode"
@@ -21,21 +21,30 @@ type TextDecoder struct {
 func NewTextDecoder() *TextDecoder { return &TextDecoder{utf8: unicode.UTF8.NewDecoder()} }
 
 // Decode gives the text that is complete with this chunk.
-func (d *TextDecoder) Decode(chunk []byte) string { return d.decode(chunk, false) }
+func (d *TextDecoder) Decode(chunk []byte) string { return string(d.decode(chunk, false)) }
+
+// DecodeBytes is Decode without a copy: what is text already is given back as it
+// is, and so valid no longer than chunk.
+func (d *TextDecoder) DecodeBytes(chunk []byte) []byte { return d.decode(chunk, false) }
 
 // Flush gives what is left at the end of the stream.
-func (d *TextDecoder) Flush() string { return d.decode(nil, true) }
+func (d *TextDecoder) Flush() string { return string(d.decode(nil, true)) }
 
-func (d *TextDecoder) decode(chunk []byte, end bool) string {
+func (d *TextDecoder) decode(chunk []byte, end bool) []byte {
 	src := chunk
 	if len(d.pending) > 0 {
 		src = append(d.pending, chunk...)
 		d.pending = nil
 	}
-	if utf8.Valid(src) {
-		return string(src)
+	begun := 0
+	if !end {
+		begun = begunAtEnd(src)
 	}
-	var text strings.Builder
+	if whole := src[:len(src)-begun]; utf8.Valid(whole) {
+		d.pending = append([]byte(nil), src[len(whole):]...)
+		return whole
+	}
+	var text bytes.Buffer
 	var buf [4096]byte
 	for {
 		nDst, nSrc, err := d.utf8.Transform(buf[:], src, end)
@@ -46,7 +55,20 @@ func (d *TextDecoder) decode(chunk []byte, end bool) string {
 		}
 	}
 	d.pending = append([]byte(nil), src...)
-	return text.String()
+	return text.Bytes()
+}
+
+// begunAtEnd is how many bytes at the end of b are the beginning of a character.
+func begunAtEnd(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if last := b[len(b)-n:]; utf8.RuneStart(last[0]) {
+			if utf8.FullRune(last) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
 }
 
 // cutText is s up to n bytes, without cutting a character.
