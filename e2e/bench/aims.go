@@ -27,7 +27,7 @@ var aims = []aim{
 	{"exec by /v1: p99, of its median", pick{"exec true", v1, 1}, pick{"exec true", v1, 1}, 10, true},
 	{"exec by MCP stdio, of Docker's exec", pick{"exec true", mcp, 1}, pick{"exec true", api, 1}, 1. / 20, false},
 	{"create from the pool, of docker run -d", pick{"create a sandbox", v1Pool, 1}, pick{"create a sandbox", cli, 1}, 1. / 20, false},
-	{"create and first exec without the pool, of the API's create and start", pick{"create and first exec", v1Cold, 1}, pick{"create a sandbox", api, 1}, 1.10, false},
+	{"create and first exec without the pool, of the API's create and start", pick{"create and first exec", v1Cold, 1}, pick{"create and first exec", apiBare, 1}, 1.10, false},
 	{"first byte of a stream, in ms", pick{"from written to received", v1, 0}, pick{}, 5, false},
 	{"100 MB of output by /v1, of Docker's exec", pick{"100 MB of output", v1, 1}, pick{"100 MB of output", api, 1}, 1, false},
 	{"put 10 MB, of Docker's archive", pick{"put 10 MB", v1, 1}, pick{"put 10 MB", api, 1}, 1, false},

@@ -31,7 +31,8 @@ func (r *rig) create() error {
 				}
 				return r.run(c, box.ID, "/bin/true")
 			},
-			after: func() error { return r.remove(c, box.ID) },
+			// A pool that is filled again would weigh on the next side.
+			after: func() error { return errors.Join(r.remove(c, box.ID), r.awaitPool(c, spares)) },
 		}
 	}
 	byAPI := func() (err error) { name, err = r.twin.create(r.ctx); return err }
@@ -49,7 +50,8 @@ func (r *rig) create() error {
 			}
 			return r.docker.exec(r.ctx, name, io.Discard, "/bin/true")
 		}),
-		ours(v1Cold, r.cold, 0, true), ours(v1Pool, r.rest, 2, true))
+		ours(v1Cold, r.cold, 0, true), ours(v1Pool, r.rest, 2, true),
+		twinned(apiBare, byAPI)) // what the aim is held against, in the same turns
 	if err != nil {
 		return err
 	}
