@@ -5,6 +5,8 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -185,6 +187,23 @@ func TestI11FailedCreateLeavesNothing(t *testing.T) {
 			s.create()
 		})
 	}
+}
+
+// The image is prepared while the record is written; when that fails nobody waits
+// for the image, and the slot is free again.
+func TestRecordFailsWhileTheImageIsPrepared(t *testing.T) {
+	s := start(t, func(c *manager.Config) { c.MaxSandboxes = 1 })
+	s.fake.Inject(backendtest.OpPrepareImage, backendtest.Fault{Times: 1, Wait: make(chan struct{})})
+	records := filepath.Join(s.cfg.DataDir, "sandboxes")
+	must(t, os.Rename(records, records+".away"))
+	_, err := s.Create(t.Context(), owner, schemas.CreateSandboxRequest{})
+	wantKind(t, err, manager.KindNoSpace)
+	if n := s.fake.Calls(backendtest.OpPrepareImage); n != 1 {
+		t.Errorf("%d images were being prepared", n)
+	}
+	must(t, os.Rename(records+".away", records))
+	s.wantNothingLeft()
+	s.create()
 }
 
 func TestJ10MissingImageIsTheCallersMistake(t *testing.T) {

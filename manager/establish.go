@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
@@ -29,11 +30,11 @@ func (m *Manager) establish(ctx context.Context, p plan) (schemas.Sandbox, error
 		return schemas.Sandbox{}, err
 	}
 	defer m.tasks.Done()
-	v, err := m.announce(ctx, p)
+	v, image, err := m.announce(ctx, p)
 	if err != nil {
 		return schemas.Sandbox{}, err
 	}
-	if err := m.complete(v, p); err != nil {
+	if err := m.complete(v, p, image); err != nil {
 		why := v.explain(err)
 		v.leave()
 		m.abandon(ctx, v.s, err)
@@ -44,8 +45,9 @@ func (m *Manager) establish(ctx context.Context, p plan) (schemas.Sandbox, error
 	return v.s.view(), nil
 }
 
-// announce takes a slot and records what is about to be made.
-func (m *Manager) announce(ctx context.Context, p plan) (*visit, error) {
+// announce takes a slot and records what is about to be made. Its image, which no
+// record knows of, is prepared meanwhile; image waits for it.
+func (m *Manager) announce(ctx context.Context, p plan) (v *visit, image func() (Image, error), err error) {
 	now := m.now()
 	r := record{
 		ID: schemas.NewSandboxID(), Owner: p.Owner, Name: p.Name, State: stateCreating,
@@ -55,25 +57,46 @@ func (m *Manager) announce(ctx context.Context, p plan) (*visit, error) {
 	s := newSandbox(r)
 	claim, err := s.gate.claim(ctx, "creation")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	v := &visit{pass: claim, m: m, s: s}
+	v = &visit{pass: claim, m: m, s: s}
 	if err := m.admit(s); err != nil {
 		v.leave()
-		return nil, err
+		return nil, nil, err
 	}
 	faults.Point("create.admitted")
+	image = later(func() (Image, error) { return m.backend.PrepareImage(v.ctx, p.Spec.Image) })
 	if err := m.store.save(r); err != nil {
 		v.leave()
+		image() // ends with the visit
 		m.forget(s)
-		return nil, err
+		return nil, nil, err
 	}
 	faults.Point("create.announced")
-	return v, nil
+	return v, image, nil
 }
 
-func (m *Manager) complete(v *visit, p plan) error {
-	inc, guest, err := m.incarnate(v.ctx, v.s, v.s.record().Current, p.Spec, p.Fill)
+// later does something beside its caller, who gets a function that waits for it.
+func later[T any](do func() (T, error)) (wait func() (T, error)) {
+	var result T
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		result, err = do()
+	}()
+	return func() (T, error) {
+		<-done
+		return result, err
+	}
+}
+
+func (m *Manager) complete(v *visit, p plan, image func() (Image, error)) (err error) {
+	inc := v.s.record().Current
+	if inc.Image, err = image(); err != nil {
+		return fmt.Errorf("prepare image: %w", err)
+	}
+	inc, guest, err := m.incarnate(v.ctx, v.s, inc, p.Spec, p.Fill)
 	if err != nil {
 		return err
 	}
