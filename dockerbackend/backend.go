@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/docker/docker/client"
@@ -37,6 +38,8 @@ type Backend struct {
 	host    hostCache    // what does not change while Docker runs
 	flights singleflight.Group
 	pruning pruner
+
+	expected atomic.Pointer[expectation] // of the next PrepareImage
 
 	started time.Time
 

@@ -33,17 +33,17 @@ func preparedName(baseID, recipe string) string {
 	return fmt.Sprintf("%s:%.32s-%s", preparedRepository, digest, recipe)
 }
 
-// preparedImage returns the ID of the image that sandboxes of base are made
-// from, after making it if it is not there.
-func (b *Backend) preparedImage(ctx context.Context, base image.InspectResponse, arch string) (string, error) {
+// preparedImage returns the name and the ID of the image that sandboxes of base
+// are made from, after making it if it is not there.
+func (b *Backend) preparedImage(ctx context.Context, base image.InspectResponse, arch string, last lookedAhead) (name, id string, err error) {
 	guest, err := b.guest.get(arch)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	recipe := b.recipe(guest)
-	name := preparedName(base.ID, recipe)
-	return shared(ctx, b, name, func(ctx context.Context) (string, error) {
-		found, err := b.docker.inspectImage(ctx, name)
+	name = preparedName(base.ID, recipe)
+	id, err = shared(ctx, b, name, func(ctx context.Context) (string, error) {
+		found, err := last.inspect(ctx, b, name)
 		if !cerrdefs.IsNotFound(err) {
 			return found.ID, err
 		}
@@ -54,6 +54,7 @@ func (b *Backend) preparedImage(ctx context.Context, base image.InspectResponse,
 		found, err = b.docker.inspectImage(ctx, name)
 		return found.ID, err
 	})
+	return name, id, err
 }
 
 // bake makes a prepared image from a container that is never started, so that

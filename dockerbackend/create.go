@@ -156,7 +156,7 @@ func (b *Backend) startAndGreet(ctx context.Context, i incarnation) (*guest, err
 	faults.Point("docker.attached")
 	greeting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	greeted := b.greetLater(greeting, i, s)
+	greeted := later(func() (*guest, error) { return b.greet(greeting, i.ref.Container, s, i.key) })
 	if err := b.onNetwork(ctx, i.spec, func() error { return b.docker.startContainer(ctx, i.ref.Container) }); err != nil {
 		cancel(err)
 		if g, err := greeted(); err == nil {
@@ -167,19 +167,4 @@ func (b *Backend) startAndGreet(ctx context.Context, i incarnation) (*guest, err
 	faults.Point("docker.started")
 	defer time.AfterFunc(bootLimit, func() { cancel(noGreeting(bootLimit)) }).Stop()
 	return greeted()
-}
-
-// greetLater is greet in the background; the function that it returns waits.
-func (b *Backend) greetLater(ctx context.Context, i incarnation, s *stream) (greeted func() (*guest, error)) {
-	var g *guest
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		g, err = b.greet(ctx, i.ref.Container, s, i.key)
-	}()
-	return func() (*guest, error) {
-		<-done
-		return g, err
-	}
 }

@@ -27,6 +27,7 @@ func (b *Backend) PrepareImage(ctx context.Context, ref string) (manager.Image, 
 }
 
 func (b *Backend) prepareImage(ctx context.Context, ref string) (manager.Image, error) {
+	last := b.lookAhead(ctx, ref)
 	base, err := b.findImage(ctx, ref)
 	if err != nil {
 		return manager.Image{}, err
@@ -38,10 +39,11 @@ func (b *Backend) prepareImage(ctx context.Context, ref string) (manager.Image, 
 	if err := checkImage(ref, base, facts.arch); err != nil {
 		return manager.Image{}, err
 	}
-	id, err := b.preparedImage(ctx, base, facts.arch)
+	name, id, err := b.preparedImage(ctx, base, facts.arch, last)
 	if err != nil {
 		return manager.Image{}, err
 	}
+	b.expected.Store(&expectation{ref, name})
 	b.pruneSoon()
 	return describeImage(id, base), nil
 }
