@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -22,7 +24,31 @@ func runExec(c *call) error {
 	if running != nil {
 		return c.answer(http.StatusAccepted, running, err)
 	}
-	return c.answer(http.StatusOK, result, err)
+	if err != nil {
+		return err
+	}
+	text, err := encodeResult(result)
+	if err != nil {
+		return err
+	}
+	writeJSON(c.w, http.StatusOK, text)
+	return nil
+}
+
+// encodeResult is encode, for output of any size.
+func encodeResult(r schemas.ExecResult) ([]byte, error) {
+	stdout, stderr := r.Stdout, r.Stderr
+	r.Stdout, r.Stderr = "", ""
+	text, err := encode(r)
+	rest, ok := bytes.CutPrefix(text, []byte(`{"stdout":"","stderr":""`))
+	if err != nil || !ok {
+		return nil, fmt.Errorf("encode result as %.50q: %w", text, err)
+	}
+	size := len(stdout) + len(stderr)
+	b := make([]byte, 0, size+size/16+len(text))
+	b = appendText(append(b, `{"stdout":`...), []byte(stdout))
+	b = appendText(append(b, `,"stderr":`...), []byte(stderr))
+	return append(b, rest...), nil
 }
 
 // streamExec answers with an ordinary error as long as the stream has not begun.

@@ -34,6 +34,23 @@ func FuzzAppendText(f *testing.F) {
 	})
 }
 
+// So is a result.
+func TestEncodeResult(t *testing.T) {
+	signal := "SIGKILL"
+	for _, r := range []schemas.ExecResult{
+		{}, {Stdout: "a\n\t\u2028<é>", Stderr: `"\`, Signal: &signal, ExitCode: 137, Truncated: true, StdoutBytes: 12, Encoding: schemas.EncodingUTF8},
+		{Stdout: strings.Repeat("\x01", 10_000), Stderr: `{"stdout":"","stderr":""`},
+	} {
+		want, err := encode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := encodeResult(r); err != nil || string(got) != string(want) {
+			t.Errorf("got %.100q, %v, want %.100q", got, err, want)
+		}
+	}
+}
+
 // So are bytes.
 func TestAppendBytes(t *testing.T) {
 	for _, data := range []string{"", "a", "ab", "abc", "\x00\xff\xfe", strings.Repeat("\xfb\xef", 10_000)} {

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"encoding/base64"
+	"slices"
 
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -22,7 +23,12 @@ func (o *output) emit(s schemas.Stream, chunk []byte) error {
 		kept = &o.stderr
 	}
 	room := o.limit - int64(len(*kept))
-	*kept = append(*kept, chunk[:min(room, int64(len(chunk)))]...)
+	chunk = chunk[:min(room, int64(len(chunk)))]
+	if need := len(*kept) + len(chunk); need > cap(*kept) {
+		// To the double each time: append does so for small slices only.
+		*kept = slices.Grow(*kept, int(min(o.limit, max(2*int64(cap(*kept)), int64(need))))-len(*kept))
+	}
+	*kept = append(*kept, chunk...)
 	return nil
 }
 

@@ -101,13 +101,13 @@ func (r *rig) http(c *client.Client, method, path string, body io.Reader, into i
 	return err
 }
 
-// drain runs a command by exec/stream and takes in its output as it is: what it
-// costs to parse that is the client's matter, on all sides.
-func (r *rig) drain(c *client.Client, id schemas.SandboxID, line string, size int) error {
+// drain runs a command by exec or exec/stream and takes in its output as it is:
+// what it costs to parse that is the client's matter, on all sides.
+func (r *rig) drain(c *client.Client, id schemas.SandboxID, call, line string, size int) error {
 	var n counter
 	var last tail
 	request := strings.NewReader(fmt.Sprintf(`{"command":%q,"timeout_seconds":600}`, line))
-	if err := r.http(c, "POST", "/v1/sandboxes/"+string(id)+"/exec/stream", request, io.MultiWriter(&n, &last)); err != nil {
+	if err := r.http(c, "POST", "/v1/sandboxes/"+string(id)+"/"+call, request, io.MultiWriter(&n, &last)); err != nil {
 		return err
 	}
 	if end := fmt.Sprintf(`"stdout_bytes":%d,`, size); int(n) < size || !strings.Contains(string(last), end) {

@@ -113,8 +113,8 @@ func (r *rig) output() error {
 				}
 				return nil
 			}},
-			{name: v1, do: func() error { return r.drain(r.rest, box.ID, line, size) }},
-			{name: v1 + ", buffered", do: func() error { return r.sh(r.rest, box.ID, line) }},
+			{name: v1, do: func() error { return r.drain(r.rest, box.ID, "exec/stream", line, size) }},
+			{name: v1 + ", buffered", do: func() error { return r.drain(r.rest, box.ID, "exec", line, size) }},
 			{name: floor, do: func() error { return shell.run(line, nil, size) }},
 		}
 		if err := r.compare(fmt.Sprintf("%d MB of output", mb), 5, 1, sides...); err != nil {
