@@ -84,6 +84,7 @@ func start(workspace string) (*guest, error) {
 	if err != nil {
 		return nil, err
 	}
+	out.patient = true
 	g.input, g.output = input, &output{pipe: out}
 	calls, err := newFileCalls(g)
 	if err != nil {

@@ -18,7 +18,12 @@ type pipeEnd struct {
 	fd   int
 	file *os.File
 	raw  syscall.RawConn
+	// patient: when it is full, a write waits until there is room for more than one
+	// page. Whoever reads it frees one at a time, and each would wake us up.
+	patient bool
 }
+
+const onePage = 4 << 10
 
 // newPipeEnd takes over fd, which must not block. It makes sure that fd can be
 // waited for: os.NewFile does not tell, and every wait would then fail, which a
@@ -85,6 +90,9 @@ func (p *pipeEnd) Read(b []byte) (n int, err error) {
 // Write writes all of b.
 func (p *pipeEnd) Write(b []byte) (done int, err error) {
 	for done < len(b) && err == nil {
+		if p.patient && done > 0 && len(b)-done > onePage {
+			rawSleep(gatherTime)
+		}
 		var n int
 		var errno unix.Errno
 		err = p.raw.Write(func(fd uintptr) bool {
