@@ -18,7 +18,7 @@ type attached struct {
 	in   *bufio.Reader
 }
 
-const attachedShell = `while read -r line; do eval "$line"; echo; done`
+const attachedShell = `cd /workspace; while read -r line; do eval "$line"; echo; done`
 
 // attach makes the twin, and attaches to it.
 func (t *twin) attach(ctx context.Context) (*attached, error) {
