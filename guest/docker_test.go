@@ -205,7 +205,7 @@ func TestDockerL3BesideAnother(t *testing.T) {
 	c := m.dialContainer()
 	bystander := make(chan outcome)
 	go func() { bystander <- m.sh(c, "sleep 1.5; kill -9 $$") }()
-	eventually(t, 5*time.Second, "an OOM kill", func() (any, bool) {
+	eventually(t, 30*time.Second, "an OOM kill", func() (any, bool) {
 		o := m.run(c, command{argv: []string{"tail", "/dev/zero"}})
 		return o.ExecResult, o.OOMKilled
 	})

@@ -149,7 +149,7 @@ func TestA7FloodingChild(t *testing.T) {
 		t.Errorf("exit %d after %v", o.ExitCode, took)
 	}
 	before := m.sh(c, "cat count").stdout
-	eventually(t, 3*time.Second, "count of the background child", func() (any, bool) {
+	eventually(t, 30*time.Second, "count of the background child", func() (any, bool) {
 		now := m.sh(c, "cat count").stdout
 		return now, now != before && now != ""
 	})
@@ -189,11 +189,11 @@ func TestA10NoLeaks(t *testing.T) {
 		m.run(c, command{argv: []string{"no-such-bin"}}).expect(t, 127, "", "no-such-bin: not found\n")
 		m.run(c, command{argv: []string{"true"}}).expect(t, 0, "", "")
 	})
-	eventually(t, 2*time.Second, "open descriptors of the guest", func() (any, bool) {
+	eventually(t, 30*time.Second, "open descriptors of the guest", func() (any, bool) {
 		now := m.descriptors()
 		return fmt.Sprint(now, " for ", before), now <= before+2
 	})
-	eventually(t, 2*time.Second, "goroutines of the client", func() (any, bool) {
+	eventually(t, 30*time.Second, "goroutines of the client", func() (any, bool) {
 		now := runtime.NumGoroutine()
 		return fmt.Sprint(now, " for ", goroutines), now <= goroutines+2
 	})

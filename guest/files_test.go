@@ -227,7 +227,7 @@ func TestPauseEndsWithTheCaller(t *testing.T) {
 	if !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
-	eventually(t, 3*time.Second, "ticking", func() (any, bool) { on := m.ticking("tick"); return on, on })
+	eventually(t, 30*time.Second, "ticking", func() (any, bool) { on := m.ticking("tick"); return on, on })
 }
 
 type writerFunc func([]byte) (int, error)

@@ -99,7 +99,7 @@ func (m *machine) nothingLeft() {
 	if !m.isolated {
 		return
 	}
-	eventually(m.t, 2*time.Second, "processes left", func() (any, bool) {
+	eventually(m.t, time.Minute, "processes left", func() (any, bool) {
 		left := m.children()
 		return left, len(left) == 0
 	})
@@ -158,13 +158,13 @@ func TestB13CancelKills(t *testing.T) {
 	if _, err := m.try(ctx, c, command{sh: "setsid sh -c '" + tick + "' & " + tick}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
-	eventually(t, 2*time.Second, "ticking", func() (any, bool) { on := m.ticking("tick"); return on, !on })
+	eventually(t, 30*time.Second, "ticking", func() (any, bool) { on := m.ticking("tick"); return on, !on })
 	full := errors.New("disk full")
 	_, err := c.Exec(t.Context(), m.params(command{sh: "echo x; " + tick}), nil, func(protocol.Stream, []byte) error { return full })
 	if !errors.Is(err, full) {
 		t.Errorf("got %v", err)
 	}
-	eventually(t, 2*time.Second, "ticking", func() (any, bool) { on := m.ticking("tick"); return on, !on })
+	eventually(t, 30*time.Second, "ticking", func() (any, bool) { on := m.ticking("tick"); return on, !on })
 	m.nothingLeft()
 }
 
@@ -243,7 +243,7 @@ func (m *machine) limitProcesses(n int) {
 			m.t.Skip("no cgroup can be made here: ", err)
 		}
 		m.t.Cleanup(func() {
-			eventually(m.t, 5*time.Second, "cgroup", func() (any, bool) { err := os.Remove(group); return err, err == nil })
+			eventually(m.t, 30*time.Second, "cgroup", func() (any, bool) { err := os.Remove(group); return err, err == nil })
 		})
 		m.t.Cleanup(m.stop)
 		if controller == "pids" {
@@ -275,7 +275,7 @@ func TestNoProcessesLeft(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	cancel()
-	eventually(t, 2*time.Second, "exec", func() (any, bool) {
+	eventually(t, 30*time.Second, "exec", func() (any, bool) {
 		_, err := m.try(t.Context(), c, command{argv: []string{"true"}})
 		return err, err == nil
 	})

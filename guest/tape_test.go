@@ -119,7 +119,7 @@ func TestTapeErasedUnderAWriter(t *testing.T) {
 	defer r.close()
 	written := make(chan error)
 	go func() { written <- tape.put(0, make([]byte, 1<<20)) }()
-	eventually(t, 5*time.Second, "a full tape", func() (any, bool) {
+	eventually(t, 30*time.Second, "a full tape", func() (any, bool) {
 		total := tape.outcome().StdoutBytes
 		return total, total == 4096
 	})

@@ -54,7 +54,7 @@ func TestPauseResumesProcessWithoutFirstThread(t *testing.T) {
 		t.Skip("the guest must be PID 1")
 	}
 	go m.try(context.Background(), c, command{argv: []string{"python3", "-c", headless}, timeout: 20 * time.Second}) // until the guest ends
-	eventually(t, 5*time.Second, "ticks", func() (any, bool) { return nil, m.ticking("tick") })
+	eventually(t, 30*time.Second, "ticks", func() (any, bool) { return nil, m.ticking("tick") })
 	time.Sleep(500 * time.Millisecond)
 	_, err := c.Pack(context.Background(), protocol.PackParams{Path: []byte(protocol.Workspace), MaxBytes: 1 << 30, Pause: true}, io.Discard)
 	check(t, err)
