@@ -30,6 +30,7 @@ var layers = map[string][]string{
 	"cmd/mcp-sandbox":          {"dockerbackend", "guest", "httpapi", "manager", "metrics", "schemas", "tools"},
 	"cmd/sandbox-guest":        {"guest"},
 	"e2e":                      {"e2e", "manager", "schemas"},
+	"e2e/hostile":              {"guest/protocol"},
 	"supplychain":              {},
 }
 
