@@ -13,9 +13,10 @@ import (
 // gigabyte a second. So a caller who says so (see ExecParams) gets frames packed
 // where that makes them smaller. The payload of a packed frame is the length of
 // an S2 block, the block, and filling.
+const packedFlag Stream = 0x80
+
 const (
-	packedFlag Stream = 0x80
-	packedHead        = 4 // bytes of the block's length
+	packedHead = 4 // bytes of the block's length
 	// MaxPacked is how much a packed frame stands for at most.
 	MaxPacked      = 64 << 10
 	maxPackedFrame = FrameBuffer - FrameHeaderSize
