@@ -26,7 +26,7 @@ check: guest ## formatting, vet, staticcheck, layers, generated files, other sys
 	go tool staticcheck -tags faults ./manager/faults
 	go vet -tags conformance ./cmd/mcp-sandbox/... ./e2e/conformance
 	go tool staticcheck -tags conformance ./cmd/mcp-sandbox/internal/conformance ./e2e/conformance
-	go test -short -run 'TestLayers|TestGuaranteesHaveTests|TestSecurityPage' ./e2e
+	go test -short -run 'TestLayers|TestGuaranteesHaveTests|TestPagesNameTests|TestSecurityPage' ./e2e
 	scripts/check-generated
 	scripts/check-reproducible
 	GOOS=darwin go build -o /dev/null ./cmd/mcp-sandbox

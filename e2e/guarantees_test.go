@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -37,6 +38,35 @@ func TestGuaranteesHaveTests(t *testing.T) {
 	}
 	if len(packages) == 0 {
 		t.Error("the page names no test")
+	}
+}
+
+// namedTest is how the other pages name a test; without a package it is of this one.
+var namedTest = regexp.MustCompile("`(?:([a-z0-9/-]+)\\.)?((?:Test|Fuzz)[A-Z]\\w+)(?:/[^`]*)?`")
+
+// TestPagesNameTests holds the other pages against the source: each test that they
+// name is there.
+func TestPagesNameTests(t *testing.T) {
+	packages := map[string]testNames{}
+	pages, _ := filepath.Glob("../docs/*.md")
+	for _, path := range append(pages, "../SECURITY.md", "../README.md") {
+		if path == "../docs/field-cases.md" { // is held by e2e/field
+			continue
+		}
+		page, err := os.ReadFile(path)
+		check(t, err)
+		for _, name := range namedTest.FindAllStringSubmatch(string(page), -1) {
+			folder := cmp.Or(name[1], "e2e")
+			if packages[folder].tests == nil {
+				packages[folder] = namesIn(t, folder)
+			}
+			if !packages[folder].has(name[2], "") {
+				t.Errorf("%s: there is no %s", path, name[0])
+			}
+		}
+	}
+	if !packages["e2e"].tests["TestIsolation"] {
+		t.Error("the pages name no test")
 	}
 }
 
