@@ -99,25 +99,44 @@ func (r *rig) output() error {
 		return err
 	}
 	defer shell.close()
-	for _, mb := range []int{1, 100} {
-		size := mb * 1_000_000
-		line := fmt.Sprintf("yes 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde | head -c %d", size)
+	const hundred = 100_000_000
+	// Text that compresses as well as any, as most does, and hardly at all.
+	lines := func(size int) string {
+		return fmt.Sprintf("yes 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde | head -c %d", size)
+	}
+	source := fmt.Sprintf("find /usr/lib/python3* -name '*.py' | sort | xargs cat > s; while cat s; do :; done 2> e | head -c %d > source; rm s e", hundred)
+	random := fmt.Sprintf("base64 /dev/urandom 2> e | head -c %d > random; rm e", hundred)
+	if err := r.sh(r.rest, box.ID, source+"; "+random); err != nil {
+		return err
+	}
+	for _, c := range []struct {
+		what, line string
+		size       int
+	}{
+		{"1 MB of output", lines(1_000_000), 1_000_000},
+		{"100 MB of output", lines(hundred), hundred},
+		{"100 MB of source text", "cat source", hundred},
+		{"100 MB of random text", "cat random", hundred},
+	} {
 		sides := []side{
 			{name: api, do: func() error {
 				var n counter
-				if err := r.docker.exec(r.ctx, model.ID, &n, "/bin/sh", "-c", line); err != nil {
+				if err := r.docker.exec(r.ctx, model.ID, &n, "/bin/sh", "-c", "cd /workspace; "+c.line); err != nil {
 					return err
 				}
-				if int(n) < size {
-					return fmt.Errorf("got %d bytes of %d", n, size)
+				if int(n) < c.size {
+					return fmt.Errorf("got %d bytes of %d", n, c.size)
 				}
 				return nil
 			}},
-			{name: v1, do: func() error { return r.drain(r.rest, box.ID, "exec/stream", line, size) }},
-			{name: v1 + ", buffered", do: func() error { return r.drain(r.rest, box.ID, "exec", line, size) }},
-			{name: floor, do: func() error { return shell.run(line, nil, size) }},
+			{name: v1, do: func() error { return r.drain(r.rest, box.ID, "exec/stream", c.line, c.size) }},
 		}
-		if err := r.compare(fmt.Sprintf("%d MB of output", mb), 5, 1, sides...); err != nil {
+		if strings.HasSuffix(c.what, "of output") {
+			sides = append(sides,
+				side{name: v1 + ", buffered", do: func() error { return r.drain(r.rest, box.ID, "exec", c.line, c.size) }},
+				side{name: floor, do: func() error { return shell.run(c.line, nil, c.size) }})
+		}
+		if err := r.compare(c.what, 5, 1, sides...); err != nil {
 			return err
 		}
 	}
