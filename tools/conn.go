@@ -20,7 +20,8 @@ type conn struct {
 	log     *slog.Logger
 	// write sends one message. Responses and notifications all pass through it,
 	// so that neither overtakes the other.
-	write func(message any)
+	write  func(message any)
+	unread func() int // what it has not read of that; nil: not known
 
 	pings   pings
 	mu      sync.Mutex
@@ -35,9 +36,9 @@ type inflight struct {
 	cancelled bool // by the client, which wants no answer any more
 }
 
-func newConn(srv *server.MCPServer, id string, log *slog.Logger, write func(any)) *conn {
+func newConn(srv *server.MCPServer, id string, log *slog.Logger, write func(any), unread func() int) *conn {
 	return &conn{
-		srv: srv, session: server.NewInProcessSession(id, nil), log: log, write: write,
+		srv: srv, session: server.NewInProcessSession(id, nil), log: log, write: write, unread: unread,
 		calls: map[string]*inflight{},
 	}
 }
@@ -90,7 +91,7 @@ func (c *conn) run(ctx context.Context, e envelope, call *inflight, message []by
 		spoke.now()
 		return nil
 	}), id, message)
-	c.pingsFor(e).settle(ctx, &spoke, func(ping any) error { c.write(ping); return nil })
+	c.pingsFor(e).settle(ctx, &spoke, c.listener(), func(ping any) error { c.write(ping); return nil })
 	c.mu.Lock()
 	if c.calls[string(id)] == call {
 		delete(c.calls, string(id))
@@ -100,6 +101,12 @@ func (c *conn) run(ctx context.Context, e envelope, call *inflight, message []by
 	if !unwanted {
 		c.answer(response)
 	}
+}
+
+func (c *conn) listener() listener {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return listener{len(c.calls), c.unread}
 }
 
 // pingsFor is nil for a request that stands alone.

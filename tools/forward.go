@@ -39,6 +39,7 @@ type Forwarder struct {
 func (f *Forwarder) Run(ctx context.Context, link Link, in io.Reader, out io.Writer) error {
 	r := &relay{
 		Forwarder: f,
+		unread:    unreadOf(out),
 		broken:    make(chan struct{}),
 		lines:     make(chan []byte, maxInFlight),
 		ended:     make(chan struct{}),
@@ -77,6 +78,7 @@ func (f *Forwarder) Run(ctx context.Context, link Link, in io.Reader, out io.Wri
 type relay struct {
 	*Forwarder
 	out    *lineWriter
+	unread func() int    // see listener
 	broken chan struct{} // closed when out is
 
 	lines chan []byte   // what the client says; closed behind the last

@@ -2,10 +2,10 @@ package tools
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -19,7 +19,7 @@ type request struct {
 	token  string // for its progress; empty when there is none
 	line   []byte // kept where it may be sent again
 	serial int
-	spoke  time.Time // when there was progress last
+	spoke  spoken // its last progress
 }
 
 func (q *request) isCall() bool { return q.method == string(mcp.MethodToolsCall) }
@@ -88,13 +88,15 @@ func (r *relay) pass(h header, line []byte) {
 	_, _ = r.out.Write(withEnd(line)) // the writer remembers a failure
 }
 
-// answered keeps closeGap, which may have been lost on the way.
+// answered keeps the distance to the last progress, which may have been lost on
+// the way.
 func (r *relay) answered(q *request) {
 	r.mu.Lock()
 	r.greeted = r.greeted || q == r.hello
+	l := listener{len(r.pending), r.unread}
 	r.mu.Unlock()
-	if !q.spoke.IsZero() {
-		time.Sleep(closeGap - time.Since(q.spoke))
+	if q.spoke.since() <= settled {
+		l.wait(context.Background(), &q.spoke)
 	}
 }
 
@@ -103,7 +105,7 @@ func (r *relay) spoke(token string) {
 	defer r.mu.Unlock()
 	for _, q := range r.pending {
 		if q.token == token {
-			q.spoke = time.Now()
+			q.spoke.now()
 		}
 	}
 }

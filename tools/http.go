@@ -58,6 +58,7 @@ type HTTP struct {
 
 	sessions *sessions // of streamable HTTP
 	streams  *streams  // of SSE
+	crowds   crowds
 
 	closing context.Context
 	close   context.CancelFunc

@@ -16,9 +16,12 @@ func (h *HTTP) answer(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	defer leave() // also when mcp-go panics
 	stream := h.newEvents(w)
 	defer stream.end()
+	owner, _ := ownerOf(ctx)
+	h.crowds.enter(owner)
+	defer h.crowds.leave(owner)
 	var spoke spoken
 	reply := h.alive(ctx, r, body, stream, &spoke)
-	p.settle(ctx, &spoke, stream.message)
+	p.settle(ctx, &spoke, listener{calls: h.crowds.count(owner)}, stream.message)
 	unwanted := leave()
 	if reply.none() && !unwanted { // mcp-go says nothing once ctx is done
 		reply = newRefusal(id, errSession)

@@ -43,7 +43,7 @@ func (h *HTTP) serveSSE(ctx context.Context, w http.ResponseWriter, o manager.Ow
 		return err
 	}
 	s := &stream{id: rand.Text(), owner: o}
-	s.conn = newConn(h.srv, s.id, h.log, func(message any) { _ = sent(out.message(message)) })
+	s.conn = newConn(h.srv, s.id, h.log, func(message any) { _ = sent(out.message(message)) }, nil)
 	s.ctx = s.conn.context(ctx)
 	if !h.streams.open(s) {
 		h.refuse(w, nil, errTooMany)

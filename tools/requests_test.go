@@ -131,7 +131,7 @@ func (b *bench) answer(o manager.Owner, method string, params args) (m message) 
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	c := newConn(b.srv, "test", quiet(), func(any) {})
+	c := newConn(b.srv, "test", quiet(), func(any) {}, nil)
 	raw, err := json.Marshal(c.handle(WithOwner(context.Background(), o), json.RawMessage("1"), line))
 	if err != nil {
 		b.t.Fatal(err)

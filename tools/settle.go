@@ -15,13 +15,15 @@ import (
 // a response that follows a notification closely, the server makes sure that the
 // client has taken in the notification: it sends a ping behind it, and waits for the
 // answer. Who does not answer pings, and who has none (since 2026-07-28), gets the
-// response a little later, which is enough unless the client is busy.
+// response a little later: when it has read what was sent, where the kernel tells
+// that, and else the later, the busier it seems.
 
 const (
 	settled  = time.Second            // after a notification, nothing has to be done
 	closeGap = 10 * time.Millisecond  // between notification and response, without an answer
+	crowdGap = 250 * time.Millisecond // at most, for a client with many requests
 	firstTry = 200 * time.Millisecond // for the answer of a client that has not answered any ping
-	pingTime = 2 * time.Second        // and of one that has
+	pingTime = 2 * time.Second        // and of one that has; also for reading
 )
 
 // spoken is when the last notification of a request was sent.
@@ -53,12 +55,34 @@ const pingID = `"mcp-sandbox-ping-`
 
 // settle returns when the response to a request may follow its notifications. send
 // sends the ping where they went.
-func (p *pings) settle(ctx context.Context, s *spoken, send func(message any) error) {
+func (p *pings) settle(ctx context.Context, s *spoken, l listener, send func(message any) error) {
 	if s.since() > settled || p.ask(ctx, send) {
 		return
 	}
+	l.wait(ctx, s)
+}
+
+// listener is what is known of a client beside its pings.
+type listener struct {
+	calls  int        // its requests under way
+	unread func() int // how much it was sent and has not read; nil: not known
+}
+
+// wait lasts until the client seems to have taken in the notification.
+func (l listener) wait(ctx context.Context, s *spoken) {
+	if l.unread == nil {
+		sleep(ctx, min(closeGap*time.Duration(max(1, l.calls)), crowdGap)-s.since())
+		return
+	}
+	sleep(ctx, closeGap-s.since())
+	for deadline := time.Now().Add(pingTime); l.unread() > 0 && time.Now().Before(deadline) && ctx.Err() == nil; {
+		sleep(ctx, time.Millisecond)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
 	select {
-	case <-time.After(closeGap - s.since()):
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

@@ -21,7 +21,7 @@ func TestN5ResponseWaitsForTheClient(t *testing.T) {
 				time.Sleep(ago)
 			}
 			start := time.Now()
-			p.settle(t.Context(), &s, func(m any) error {
+			p.settle(t.Context(), &s, listener{}, func(m any) error {
 				id, _ := json.Marshal(m.(map[string]any)["id"])
 				go answer(string(id))
 				return nil
@@ -66,13 +66,46 @@ func TestN5ResponseWaitsForTheClient(t *testing.T) {
 	})
 }
 
+// A client without pings gets the response when it has read the notification; or,
+// where that is not known, the later, the more it has to do.
+func TestN5WaitsForClientsWithoutPings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			what  string
+			calls int
+			reads time.Duration // -1: not known
+			want  time.Duration
+		}{
+			{"one call", 1, -1, closeGap},
+			{"two calls", 2, -1, 2 * closeGap},
+			{"very many calls", 1000, -1, crowdGap},
+			{"a quick reader", 1000, 0, closeGap},
+			{"a slow reader", 1, time.Second, time.Second},
+			{"one who does not read", 1, time.Hour, closeGap + pingTime},
+		} {
+			var s spoken
+			s.now()
+			l := listener{calls: c.calls}
+			if start := time.Now(); c.reads >= 0 {
+				l.unread = func() int { return int(max(0, c.reads-time.Since(start))) }
+			}
+			start := time.Now()
+			var none *pings
+			none.settle(t.Context(), &s, l, nil)
+			if got := time.Since(start); got != c.want {
+				t.Errorf("%s: it waits %v, want %v", c.what, got, c.want)
+			}
+		}
+	})
+}
+
 func TestCancelDoesNotWaitForThePing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var s spoken
 		s.now()
 		start := time.Now()
-		(&pings{}).settle(ctx, &s, func(any) error { cancel(); return nil })
+		(&pings{}).settle(ctx, &s, listener{}, func(any) error { cancel(); return nil })
 		if took := time.Since(start); took != 0 {
 			t.Errorf("it took %v", took)
 		}

@@ -57,7 +57,7 @@ func serveLines(ctx context.Context, srv *server.MCPServer, in io.Reader, out io
 			return
 		}
 		_, _ = w.Write(append(b, '\n')) // the writer remembers a failure
-	})
+	}, unreadOf(out))
 	base = WithOwner(c.context(base), manager.DefaultOwner)
 
 	end := make(chan error, 1)
