@@ -21,6 +21,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/skip"
 )
 
 var (
@@ -111,7 +113,7 @@ var ready = sync.OnceValue(func() error {
 func installed(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
-		cannot(t, fmt.Sprintf("%s is missing: scripts/need %s installs it", program, program))
+		skip.OrFail(t, fmt.Sprintf("%s is missing: scripts/need %s installs it", program, program))
 	}
 }
 
@@ -119,16 +121,8 @@ func installed(t *testing.T, program string) {
 func asRoot(t *testing.T, what string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		cannot(t, "only root can "+what)
+		skip.OrFail(t, "only root can "+what)
 	}
-}
-
-func cannot(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("CI_RUN") != "" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
 }
 
 // count is how often a case is repeated: few by default, all with -full.

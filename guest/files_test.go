@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/skip"
 	"github.com/mcp-sandbox/mcp-sandbox/guest/client"
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
 )
@@ -156,7 +157,7 @@ func TestPackAndUnpack(t *testing.T) {
 func TestPauseWhilePacking(t *testing.T) {
 	m, c := newGuest(t)
 	if !m.isolated {
-		t.Skip("needs a process namespace")
+		skip.OrFail(t, "needs a process namespace, which only root can make")
 	}
 	m.sh(c, "mkdir src; head -c 4000000 /dev/urandom > src/data")
 	m.sh(c, "(setsid sh -c '"+tick+"' >/dev/null 2>&1 &); (setsid sh -c 'echo $$ > pid; kill -STOP $$; echo > resumed' >/dev/null 2>&1 &)")
@@ -203,7 +204,7 @@ func (s *slowWriter) Write(p []byte) (int, error) {
 func TestPauseEndsWithTheCaller(t *testing.T) {
 	m, c := newGuest(t)
 	if !m.isolated {
-		t.Skip("needs a process namespace")
+		skip.OrFail(t, "needs a process namespace, which only root can make")
 	}
 	m.sh(c, "mkdir src; head -c 9000000 /dev/urandom > src/data; (setsid sh -c '"+tick+"' >/dev/null 2>&1 &)")
 	done := make(chan outcome, 1)

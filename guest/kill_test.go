@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/skip"
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
 )
 
@@ -317,7 +318,7 @@ func TestL5NoZombies(t *testing.T) {
 func TestSignalsDoNotEndTheGuest(t *testing.T) {
 	m, c := newGuest(t)
 	if !m.isolated {
-		t.Skip("needs a process namespace")
+		skip.OrFail(t, "needs a process namespace, which only root can make")
 	}
 	m.sh(c, `i=1; while [ $i -le 64 ]; do kill -$i 1; i=$((i+1)); done; true`)
 	m.run(c, command{sh: "kill -9 -1", timeout: 5 * time.Second})

@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/skip"
 )
 
 // No signal from inside ends the guest, however it is sent: with the sender's
 // name on it, or so that the Go runtime takes it for a fault of its own.
 func TestForgedSignalsDoNotEndTheGuest(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("the guest must be PID 1")
+		skip.OrFail(t, "the guest must be PID 1, which only root can make it")
 	}
 	const (
 		plain  = `kill $s, 1`

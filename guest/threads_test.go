@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/skip"
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
 )
 
@@ -30,7 +31,7 @@ ctypes.CDLL(None).pthread_exit(None)
 
 func needPython(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("needs python3")
+		skip.OrFail(t, "needs python3")
 	}
 }
 
@@ -51,7 +52,7 @@ func TestPauseResumesProcessWithoutFirstThread(t *testing.T) {
 	needPython(t)
 	m, c := newGuest(t)
 	if !m.isolated {
-		t.Skip("the guest must be PID 1")
+		skip.OrFail(t, "the guest must be PID 1, which only root can make it")
 	}
 	go m.try(context.Background(), c, command{argv: []string{"python3", "-c", headless}, timeout: 20 * time.Second}) // until the guest ends
 	eventually(t, 30*time.Second, "ticks", func() (any, bool) { return nil, m.ticking("tick") })

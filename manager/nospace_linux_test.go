@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/skip"
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -16,7 +17,7 @@ import (
 func TestL7DataDirIsFull(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k,mode=700"); err != nil {
-		t.Skipf("cannot mount a small file system here: %v", err)
+		skip.OrFail(t, "cannot mount a small file system here: "+err.Error())
 	}
 	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
 	s := start(t, func(c *manager.Config) { c.DataDir = dir })

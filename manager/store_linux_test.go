@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/skip"
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -62,7 +63,7 @@ func TestUnreadableSnapshotsStay(t *testing.T) {
 
 func needRoot(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("only root can make a file that its reader may not open, nor chmod")
+		skip.OrFail(t, "only root can make a file that its reader may not open, nor chmod")
 	}
 }
 

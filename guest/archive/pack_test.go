@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/skip"
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
 )
 
@@ -178,12 +179,12 @@ func TestSameTreeSameTar(t *testing.T) {
 
 func TestMountsAreNotEntered(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("mounting needs root")
+		skip.OrFail(t, "mounting needs root")
 	}
 	dir := tempDir(t)
 	must(t, os.Mkdir(dir+"/m", 0o755))
 	if err := unix.Mount("tmpfs", dir+"/m", "tmpfs", 0, "size=1m"); err != nil {
-		t.Skip("mount tmpfs:", err)
+		skip.OrFail(t, "mount tmpfs: "+err.Error())
 	}
 	defer func() { must(t, unix.Unmount(dir+"/m", 0)) }()
 	write(t, dir+"/m/f", "elsewhere")
@@ -225,11 +226,11 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 func TestDiskFull(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("mounting a tmpfs needs root")
+		skip.OrFail(t, "mounting a tmpfs needs root")
 	}
 	dir := tempDir(t)
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skip("mount tmpfs:", err)
+		skip.OrFail(t, "mount tmpfs: "+err.Error())
 	}
 	defer func() { must(t, unix.Unmount(dir, 0)) }()
 	_, err := unpack(t, dir, tarOf(t, file("f", 1<<20)), unbounded)

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/skip"
 	"github.com/mcp-sandbox/mcp-sandbox/guest/protocol"
 )
 
@@ -220,11 +221,11 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestDiskFull(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("mounting a tmpfs needs root")
+		skip.OrFail(t, "mounting a tmpfs needs root")
 	}
 	w := newWorld(t)
 	if err := unix.Mount("tmpfs", w.dir, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skip("mount tmpfs:", err)
+		skip.OrFail(t, "mount tmpfs: "+err.Error())
 	}
 	defer func() { must(t, syscall.Unmount(w.dir, 0)) }()
 	w.mustPut("/workspace/f", "old")
