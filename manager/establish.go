@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
@@ -65,7 +67,7 @@ func (m *Manager) announce(ctx context.Context, p plan) (v *visit, image func() 
 		return nil, nil, err
 	}
 	faults.Point("create.admitted")
-	image = later(func() (Image, error) { return m.backend.PrepareImage(v.ctx, p.Spec.Image) })
+	image = m.prepareBeside(v.ctx, p.Spec.Image)
 	if err := m.store.save(r); err != nil {
 		v.leave()
 		image() // ends with the visit
@@ -76,18 +78,18 @@ func (m *Manager) announce(ctx context.Context, p plan) (v *visit, image func() 
 	return v, image, nil
 }
 
-// later does something beside its caller, who gets a function that waits for it.
-func later[T any](do func() (T, error)) (wait func() (T, error)) {
-	var result T
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		result, err = do()
-	}()
-	return func() (T, error) {
-		<-done
-		return result, err
+// prepareBeside prepares an image beside its caller, who gets a function that waits
+// for it.
+func (m *Manager) prepareBeside(ctx context.Context, reference string) (wait func() (Image, error)) {
+	var image Image
+	var preparing errgroup.Group
+	preparing.Go(func() (err error) {
+		image, err = m.backend.PrepareImage(ctx, reference)
+		return err
+	})
+	return func() (Image, error) {
+		err := preparing.Wait()
+		return image, err
 	}
 }
 
