@@ -363,18 +363,52 @@ func TestD1D4BytesAreBytes(t *testing.T) {
 	m.run(c, command{argv: []string{"cat"}, stdin: bytes.NewReader(all)}).expect(t, 0, string(all), "")
 }
 
-// The first byte of output does not wait for more.
+// Output does not wait for more, however little it is, also where it can be
+// packed, and also when it is the last of its stream.
 func TestOutputComesAtOnce(t *testing.T) {
 	m, c := newGuest(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var text string
-	_, err := c.Exec(ctx, m.params(command{sh: "printf x; sleep 60"}), nil, func(_ protocol.Stream, chunk []byte) error {
-		text = string(chunk)
-		cancel()
-		return nil
-	})
-	if !errors.Is(err, context.Canceled) || text != "x" {
-		t.Errorf("got %q, %v", text, err)
+	for name, test := range map[string]struct {
+		sh   string
+		size int
+	}{
+		"a byte":                   {"printf x; sleep 60", 1},
+		"what packs":               {"head -c 30000 /dev/zero; sleep 60", 30_000},
+		"more":                     {"head -c 1000000 /dev/zero; sleep 60", 1_000_000},
+		"before the stream's end":  {"head -c 30000 /dev/zero; exec >&-; sleep 60", 30_000},
+		"on standard error":        {"head -c 30000 /dev/zero >&2; sleep 60", 30_000},
+		"on both, one right after": {"head -c 30000 /dev/zero; head -c 30000 /dev/zero >&2; sleep 60", 60_000},
+	} {
+		cmd := m.params(command{sh: test.sh})
+		for way, call := range map[string]func(ctx context.Context, emit func(protocol.Stream, []byte) error) error{
+			"exec": func(ctx context.Context, emit func(protocol.Stream, []byte) error) error {
+				_, err := c.Exec(ctx, cmd, nil, emit)
+				return err
+			},
+			"start": func(ctx context.Context, emit func(protocol.Stream, []byte) error) error {
+				_, err := c.Start(ctx, protocol.StartParams{ExecParams: cmd, ID: newExecID(), Wait: time.Minute}, nil, emit)
+				return err
+			},
+			"poll": func(ctx context.Context, emit func(protocol.Stream, []byte) error) error {
+				id := m.background(c, command{sh: test.sh})
+				defer m.killJob(c, id)
+				_, err := c.Poll(ctx, protocol.PollParams{ID: id, Follow: true}, emit)
+				return err
+			},
+		} {
+			t.Run(name+", by "+way, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				defer cancel()
+				got := 0
+				err := call(ctx, func(_ protocol.Stream, chunk []byte) error {
+					if got += len(chunk); got >= test.size {
+						cancel()
+					}
+					return nil
+				})
+				if got != test.size || !errors.Is(err, context.Canceled) {
+					t.Errorf("got %d bytes of %d, %v", got, test.size, err)
+				}
+			})
+		}
 	}
 }

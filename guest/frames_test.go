@@ -22,6 +22,7 @@ func TestFramesArePackedWhereAsked(t *testing.T) {
 		r := httptest.NewRecorder()
 		out := newFrameWriter(r, test.packs)
 		check(t, out.write(protocol.Stdout, append(make([]byte, protocol.FrameHeaderSize), test.payload...)))
+		check(t, out.flush())
 		if got := r.Body.Len() < len(test.payload); got != test.smaller {
 			t.Errorf("packs %v: %d bytes for %d", test.packs, r.Body.Len(), len(test.payload))
 		}
@@ -39,6 +40,7 @@ func TestPackingIsTriedAgain(t *testing.T) {
 	send := func(payload []byte) (sent int) {
 		before := r.Body.Len()
 		check(t, out.write(protocol.Stdout, append(make([]byte, protocol.FrameHeaderSize), payload...)))
+		check(t, out.flush())
 		return r.Body.Len() - before
 	}
 	send(random(20_000))
@@ -49,5 +51,54 @@ func TestPackingIsTriedAgain(t *testing.T) {
 	}
 	if n := send(make([]byte, 20_000)); n > 10_000 {
 		t.Errorf("then sent %d bytes", n)
+	}
+}
+
+// Packed frames wait for others or for flush, anything else goes at once, and
+// all in order.
+func TestPackedFramesWait(t *testing.T) {
+	r := httptest.NewRecorder()
+	out := newFrameWriter(r, true)
+	frame := func(payload []byte) []byte { return append(make([]byte, protocol.FrameHeaderSize), payload...) }
+	check(t, out.flush())
+	if r.Flushed {
+		t.Error("sent the head of a response with nothing in it")
+	}
+	sent, zeros := 0, make([]byte, protocol.MaxPacked)
+	for r.Body.Len() == 0 {
+		if sent++; sent > 8*maxWaiting/len(zeros)+1 {
+			t.Fatalf("%d packed frames wait", sent)
+		}
+		check(t, out.write(protocol.Stdout, frame(zeros)))
+	}
+	if sent < 2 || !r.Flushed {
+		t.Errorf("sent after %d packed frames, flushed: %v", sent, r.Flushed)
+	}
+	check(t, out.write(protocol.Stdout, frame(zeros)))
+	check(t, out.write(protocol.Stderr, frame([]byte("short"))))
+	check(t, out.write(protocol.Stdout, frame(zeros)))
+	check(t, out.result(protocol.ExecResult{}))
+	frames := protocol.NewFrameReader(r.Body)
+	for _, want := range []struct {
+		s    protocol.Stream
+		size int
+	}{{protocol.Stdout, (sent + 1) * len(zeros)}, {protocol.Stderr, 5}, {protocol.Stdout, len(zeros)}, {protocol.Result, 0}} {
+		for got := 0; got < max(want.size, 1); {
+			s, p, err := frames.Next()
+			if got += len(p); err != nil || s != want.s || want.size > 0 && got > want.size {
+				t.Fatalf("got %d bytes of %s, %v, want %d of %s", got, s, err, want.size, want.s)
+			}
+		}
+	}
+}
+
+// What waits when a response ends otherwise goes nowhere.
+func TestWaitingFramesEndWithTheResponse(t *testing.T) {
+	r := httptest.NewRecorder()
+	out := newFrameWriter(r, true)
+	check(t, out.write(protocol.Stdout, make([]byte, protocol.FrameHeaderSize+20_000)))
+	out.close()
+	if err := out.flush(); err != errAnswered || r.Body.Len() > 0 {
+		t.Errorf("flush: %v, sent %d bytes", err, r.Body.Len())
 	}
 }

@@ -28,9 +28,11 @@ const bufferSize = protocol.FrameHeaderSize + 64<<10
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
 // sink takes output frames, for whose header the first bytes of b are left free,
-// from several outlets at once. It may make them wait.
+// from several outlets at once. It may make them wait. What it keeps for a while
+// it sends by flush.
 type sink interface {
 	write(s protocol.Stream, b []byte) error
+	flush() error
 }
 
 // outlet carries one output stream of a command to where it belongs.
@@ -84,7 +86,7 @@ func (o *outlet) deliver() error {
 	for {
 		buf, n := o.next()
 		if n == 0 {
-			return nil
+			return o.out.flush()
 		}
 		n = o.gather(buf, n, sent)
 		o.owed.Add(-int64(n))
@@ -111,6 +113,9 @@ func (o *outlet) next() (buf *[bufferSize]byte, n int) {
 	buf, n, errno := o.take()
 	if errno != unix.EAGAIN || late {
 		return buf, n
+	}
+	if o.out.flush() != nil {
+		return nil, 0
 	}
 	if ended {
 		o.pipe.file.SetReadDeadline(time.Now().Add(quietTime))

@@ -157,6 +157,9 @@ func (r *reader) follow(ctx context.Context, out *frameWriter, enough <-chan str
 			}
 			continue
 		}
+		if err := out.flush(); err != nil {
+			return false, err
+		}
 		select {
 		case <-news:
 		case <-enough:

@@ -85,7 +85,7 @@ func (j *job) attend(r *http.Request, params protocol.StartParams, whole *reader
 		Running: true, StdoutBytes: whole.at[0], StderrBytes: whole.at[1], Duration: time.Since(j.run.began),
 	})
 	if err == nil {
-		err = out.flush() // now the caller has the answer, or the job has nobody
+		err = out.sendAll() // now the caller has the answer, or the job has nobody
 	}
 	return err == nil, err
 }

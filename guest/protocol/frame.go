@@ -38,9 +38,12 @@ const (
 	MaxResultFrame  = 1 << 16 // payload of the result frame
 )
 
-// FrameBuffer is the size of a [FrameReader]'s buffer, and so how much of several
-// frames it may give as one.
-const FrameBuffer = 64<<10 + FrameHeaderSize
+const (
+	// FrameBuffer is the size of a [FrameReader]'s buffer.
+	FrameBuffer = 64<<10 + FrameHeaderSize
+	// MaxMerged is how much of several frames it gives as one.
+	MaxMerged = 256 << 10
+)
 
 // PutFrameHeader writes the header of a frame into the first FrameHeaderSize
 // bytes of b, so that header and payload can go out in a single write.
@@ -118,7 +121,7 @@ func (f *FrameReader) follows(s Stream) (h header, ok bool) {
 	if next.packed {
 		_, size, err = f.block(next.length)
 	}
-	return next, err == nil && len(f.buf)+size <= FrameBuffer
+	return next, err == nil && len(f.buf)+size <= MaxMerged
 }
 
 // Rest is what has been read behind the last frame.
