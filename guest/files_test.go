@@ -161,6 +161,7 @@ func TestPauseWhilePacking(t *testing.T) {
 	}
 	m.sh(c, "mkdir src; head -c 4000000 /dev/urandom > src/data")
 	m.sh(c, "(setsid sh -c '"+tick+"' >/dev/null 2>&1 &); (setsid sh -c 'echo $$ > pid; kill -STOP $$; echo > resumed' >/dev/null 2>&1 &)")
+	m.sh(c, `until [ -s pid ] && grep -q "^State:.T" /proc/$(cat pid)/status; do sleep 0.01; done`).expect(t, 0, "", "") // as it stops there is a window, see halt
 	slow := &slowWriter{check: func() {
 		if m.ticking("tick") {
 			t.Error("a process runs while the tar is made")
