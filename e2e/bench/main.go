@@ -8,10 +8,10 @@
 //
 // # Rooms
 //
-// rig.go starts the servers, sides.go are ways to do the same thing, by our doors
-// (ours.go) and by Docker (docker.go, cli.go). part_*.go say what is measured.
-// sample.go takes times in turn, report.go and aims.go say what they mean, and
-// journal.go where they mean nothing.
+// rig.go starts the servers. Ways to do the same thing are ours.go (by our doors),
+// docker.go and twin.go (by Docker's own calls), and attached.go (what nothing can
+// be faster than). part_*.go say what is measured. sample.go takes times in turn,
+// report.go and aims.go say what they mean, and journal.go where they mean nothing.
 package main
 
 import (

@@ -26,6 +26,11 @@ func (r *rig) exec() error {
 		return err
 	}
 	defer shell.close()
+	bare, server, err := shell.behindHTTP()
+	if err != nil {
+		return err
+	}
+	defer server.Close()
 	for _, c := range []struct{ atOnce, rounds int }{{1, 200}, {8, 25}, {32, 8}} {
 		sides := []side{
 			{name: api, do: func() error { return r.docker.exec(r.ctx, model.ID, io.Discard, "/bin/true") }},
@@ -36,7 +41,8 @@ func (r *rig) exec() error {
 		if c.atOnce == 1 {
 			sides = append(sides,
 				side{name: cli, do: func() error { return r.twin.exec(r.ctx, model.ID, "/bin/true") }},
-				side{name: floor, do: func() error { return shell.run("/bin/true", nil, 0) }})
+				side{name: floor, do: func() error { return shell.run("/bin/true", nil, 0) }},
+				side{name: floorHTTP, do: func() error { return r.run(bare, "any", "/bin/true") }})
 		}
 		if err := r.compare("exec true", c.rounds, c.atOnce, sides...); err != nil {
 			return err

@@ -13,14 +13,15 @@ import (
 
 // The sides, by their names in the table.
 const (
-	api     = "Docker Engine API"
-	apiBare = "Docker Engine API, without the exec"
-	cli     = "docker command"
-	v1      = "/v1"
-	v1Pool  = "/v1, from the pool"
-	v1Cold  = "/v1, without the pool"
-	mcp     = "MCP stdio"
-	floor   = "a shell's attached streams"
+	api       = "Docker Engine API"
+	apiBare   = "Docker Engine API, without the exec"
+	cli       = "docker command"
+	v1        = "/v1"
+	v1Pool    = "/v1, from the pool"
+	v1Cold    = "/v1, without the pool"
+	mcp       = "MCP stdio"
+	floor     = "a shell's attached streams"
+	floorHTTP = "a shell's attached streams, behind HTTP"
 )
 
 type args = map[string]any
