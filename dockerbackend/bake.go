@@ -16,7 +16,10 @@ import (
 	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
 )
 
-const preparedRepository = "mcp-sandbox/prepared"
+const (
+	preparedRepository = "mcp-sandbox/prepared"
+	helperPrefix       = "mcp-sandbox-prepare-" // of containers that prepared images are made from
+)
 
 // recipeVersion changes when what is put into prepared images does.
 const recipeVersion = "1"
@@ -60,7 +63,7 @@ func (b *Backend) preparedImage(ctx context.Context, base image.InspectResponse,
 // bake makes a prepared image from a container that is never started, so that
 // nothing of the image runs with rights that a sandbox has not.
 func (b *Backend) bake(ctx context.Context, name string, base image.InspectResponse, recipe string, guest guestBinary) (err error) {
-	helper := "mcp-sandbox-prepare-" + randomHex(8)
+	helper := helperPrefix + randomHex(8)
 	defer b.helping(helper)()
 	var undo undo
 	undo.add(func(ctx context.Context) {

@@ -17,7 +17,7 @@ func (b *Backend) Inspect(ctx context.Context, ref manager.Ref) (manager.State, 
 	if err != nil && !cerrdefs.IsNotFound(err) {
 		return manager.State{}, err
 	}
-	if err == nil && b.owns(c.Config.Labels) {
+	if err == nil && b.ownsContainer(c.Name, c.Config.Labels) {
 		state.Container = containerState(c.State)
 	}
 	v, err := b.docker.inspectVolume(ctx, ref.Volume)

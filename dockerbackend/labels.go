@@ -1,6 +1,9 @@
 package dockerbackend
 
-import "maps"
+import (
+	"maps"
+	"strings"
+)
 
 // Labels on everything that this package makes.
 const (
@@ -31,4 +34,13 @@ func labels(instance string, extra map[string]string) map[string]string {
 func (b *Backend) owns(labels map[string]string) bool {
 	instance, named := labels[labelInstance]
 	return labels[labelManaged] == managed && (!named || instance == b.cfg.Instance)
+}
+
+// ownsContainer is owns for a container. What somebody runs from a prepared image
+// by hand has the labels of that image, and is not the server's to remove.
+func (b *Backend) ownsContainer(name string, labels map[string]string) bool {
+	_, inherits := labels[labelBuild]
+	_, created := labels[labelCreation]
+	isHelper := strings.HasPrefix(strings.TrimPrefix(name, "/"), helperPrefix)
+	return b.owns(labels) && (!inherits || created || isHelper)
 }

@@ -24,7 +24,8 @@ func (b *Backend) List(ctx context.Context) ([]manager.Found, error) {
 	}
 	var found []manager.Found
 	for _, c := range containers {
-		if name := containerName(c); b.claims(c.Labels, time.Unix(c.Created, 0)) && !b.isHelping(name) {
+		name := containerName(c)
+		if b.ownsContainer(name, c.Labels) && b.claims(c.Labels, time.Unix(c.Created, 0)) && !b.isHelping(name) {
 			found = append(found, manager.Found{Kind: manager.FoundContainer, Name: name})
 		}
 	}

@@ -30,7 +30,7 @@ func (b *Backend) Open(ctx context.Context, ref manager.Ref, spec manager.Spec, 
 		return b.remake(ctx, i)
 	case err != nil:
 		return nil, err
-	case !b.owns(found.Config.Labels):
+	case !b.ownsContainer(found.Name, found.Config.Labels):
 		return nil, nameTaken(nil)
 	}
 	return b.open(ctx, i, found.State)

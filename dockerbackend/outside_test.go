@@ -1,11 +1,14 @@
 package dockerbackend
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/volume"
 
@@ -241,5 +244,35 @@ func TestClaims(t *testing.T) {
 	b.started = now.Add(-time.Hour)
 	if !b.claims(map[string]string{labelManaged: "true"}, now.Add(-30*time.Minute)) {
 		t.Error("nobody's, old")
+	}
+}
+
+// TestContainersOfPreparedImages: one that somebody runs by hand has the labels
+// of the image, and is theirs; one that an image was to be made from is not.
+func TestContainersOfPreparedImages(t *testing.T) {
+	r := newRig(t)
+	image := r.image(r.freshBase())
+	byHand, helper := "by-hand-"+randomHex(8), helperPrefix+randomHex(8)
+	for _, name := range []string{byHand, helper} {
+		if _, err := r.docker.ContainerCreate(r.ctx, &container.Config{Image: image.ID}, nil, nil, nil, name); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.docker.ContainerRemove(context.Background(), name, container.RemoveOptions{Force: true}) })
+	}
+	if got := r.inspect(byHand).Config.Labels[labelInstance]; got != r.b.cfg.Instance {
+		t.Fatalf("it inherits no server, but %q", got)
+	}
+	found, err := r.b.List(r.ctx)
+	if want := (manager.Found{Kind: manager.FoundContainer, Name: helper}); err != nil || !slices.Contains(found, want) {
+		t.Errorf("without the helper: %v, %v", found, err)
+	}
+	for _, f := range append(found, manager.Found{Kind: manager.FoundContainer, Name: byHand}) {
+		if err := r.b.RemoveFound(r.ctx, f); err != nil {
+			t.Errorf("remove %v: %v", f, err)
+		}
+	}
+	r.inspect(byHand)
+	if _, err := r.docker.ContainerInspect(r.ctx, helper); !cerrdefs.IsNotFound(err) {
+		t.Errorf("the helper is still there: %v", err)
 	}
 }

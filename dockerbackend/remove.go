@@ -44,7 +44,7 @@ func (b *Backend) unclaimed(ctx context.Context, volume string) (bool, error) {
 // that a namesake which takes its place meanwhile is safe.
 func (b *Backend) removeOwnContainer(ctx context.Context, name string) error {
 	found, err := b.docker.inspectContainer(ctx, name)
-	if cerrdefs.IsNotFound(err) || err == nil && !b.owns(found.Config.Labels) {
+	if cerrdefs.IsNotFound(err) || err == nil && !b.ownsContainer(found.Name, found.Config.Labels) {
 		return nil
 	}
 	if err != nil {
