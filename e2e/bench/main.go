@@ -83,8 +83,8 @@ type part struct {
 func init() {
 	parts = []part{
 		{"create", (*rig).create}, {"exec", (*rig).exec}, {"stream", (*rig).stream}, {"output", (*rig).output},
-		{"files", (*rig).files}, {"trees", (*rig).trees}, {"destroy", (*rig).destroy}, {"idle", (*rig).idle},
+		{"files", (*rig).files}, {"trees", (*rig).trees}, {"destroy", (*rig).destroy}, {"idle", (*rig).idle}, {"growth", (*rig).growth},
 	}
 }
 
-func partNames() string { return "create, exec, stream, output, files, trees, destroy, idle" }
+func partNames() string { return "create, exec, stream, output, files, trees, destroy, idle, growth" }
