@@ -155,7 +155,7 @@ func (g *guest) Delete(ctx context.Context, path string, recursive bool) error {
 func (g *guest) Pack(ctx context.Context, o manager.PackOptions, w io.Writer) (manager.ArchiveStats, error) {
 	ctx, end := g.watch.begin(ctx)
 	defer end()
-	stats, err := g.client.Pack(ctx, protocol.PackParams{Path: []byte(o.Path), Zstd: o.Zstd, MaxBytes: o.MaxBytes, Pause: o.Pause}, w)
+	stats, err := g.client.Pack(ctx, protocol.PackParams{Path: []byte(o.Path), Zstd: o.Zstd, MaxBytes: o.MaxBytes, Pause: o.Pause, Check: o.Check}, w)
 	return manager.ArchiveStats(stats), guestError(err)
 }
 

@@ -61,6 +61,11 @@ func elseHTTP(s *server) {
 	if out := b.must("again/g; ls"); out != "ran\nagain\n" {
 		s.t.Errorf("after the archive: %q", out)
 	}
+	closed := s.do("GET", s.create(args{"image": base}).at("/archive?path=/etc"), nil)
+	closed.is(s.t, "a directory with one that may not be read", 403, schemas.CodeForbidden)
+	if !strings.Contains(closed.body, "the sandbox user may not") {
+		s.t.Errorf("it does not say why: %.300s", closed.body)
+	}
 	snap := b.snapshot("x")
 	r := s.do("GET", "/v1/snapshots/"+string(snap.ID)+"/archive", nil)
 	if r.status != 200 || int64(len(r.body)) != snap.SizeBytes || r.err != nil {

@@ -34,6 +34,7 @@ func (f *fileCalls) pack(w http.ResponseWriter, r *http.Request) error {
 		return archive.Pack(r.Context(), dir, &offDisk{f.guest.disk, nil, w}, archive.PackOptions{
 			Zstd:     params.Zstd,
 			MaxBytes: params.MaxBytes,
+			Check:    params.Check,
 		})
 	})
 	if err == nil {

@@ -152,6 +152,28 @@ func TestPackAndUnpack(t *testing.T) {
 	}
 }
 
+// What may not be read is an error before the first byte, if that is asked for.
+func TestPackChecksFirst(t *testing.T) {
+	m, c := newGuest(t)
+	if !m.isolated {
+		skip.OrFail(t, "needs root, for files of somebody else's")
+	}
+	for _, name := range []string{"file", "dir"} {
+		m.sh(c, "mkdir -p "+name+"; head -c 1000000 /dev/zero > "+name+"/a")
+	}
+	check(t, os.WriteFile(m.file("file/secret"), []byte("x"), 0o600))
+	check(t, os.Mkdir(m.file("dir/secret"), 0o700))
+	for _, name := range []string{"file", "dir"} {
+		for _, first := range []bool{false, true} {
+			var tar bytes.Buffer
+			_, err := c.Pack(t.Context(), protocol.PackParams{Path: []byte(m.file(name)), MaxBytes: -1, Check: first}, &tar)
+			if !hasCode(err, protocol.ErrPermission) || !strings.Contains(err.Error(), "secret") || first != (tar.Len() == 0) {
+				t.Errorf("%s, check %v: %v after %d bytes", name, first, err, tar.Len())
+			}
+		}
+	}
+}
+
 // While a tar is made everything stands still; afterwards all goes on, except
 // what had been stopped before.
 func TestPauseWhilePacking(t *testing.T) {

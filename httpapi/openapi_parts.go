@@ -50,7 +50,7 @@ func failuresOf(r route) []int {
 		return []int{400, 401, 403, 404, 429, 500}
 	}
 	all := []int{400, 401, 403, 404, 429, 500, 502, 503}
-	if r.body.mediaType != "" {
+	if r.body.mediaType != "" || r.path == sandbox+"/archive" {
 		all = append(all, 413)
 	}
 	if strings.HasPrefix(r.path, sandbox+"/") || r.method != "GET" || r.result.mediaType == tarball.mediaType {

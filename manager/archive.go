@@ -12,8 +12,9 @@ import (
 // memory and inodes even when they are empty.
 const maxArchiveFiles = 1 << 20
 
-// ReadArchive streams a plain tar of a directory to w. After an error what was
-// written is of no use.
+// ReadArchive streams a plain tar of a directory to w. What cannot be read, or does
+// not fit, is an error before anything is written, unless it came in between.
+// After an error what was written is of no use.
 func (m *Manager) ReadArchive(ctx context.Context, o Owner, id schemas.SandboxID, path string, w io.Writer) (err error) {
 	defer m.observe("archive_read", time.Now(), &err)
 	clean, err := cleanPath("path", path)
@@ -21,7 +22,7 @@ func (m *Manager) ReadArchive(ctx context.Context, o Owner, id schemas.SandboxID
 		return err
 	}
 	return m.do(ctx, o, id, func(ctx context.Context, g Guest) error {
-		_, err := g.Pack(ctx, PackOptions{Path: clean, MaxBytes: m.cfg.MaxSnapshotBytes}, w)
+		_, err := g.Pack(ctx, PackOptions{Path: clean, MaxBytes: m.cfg.MaxSnapshotBytes, Check: true}, w)
 		return err
 	})
 }

@@ -365,6 +365,7 @@ type PackOptions struct {
 	Zstd     bool
 	MaxBytes int64 // of uncompressed tar; beyond it KindTooLarge
 	Pause    bool
+	Check    bool // an error that can be foreseen comes before the first byte
 }
 
 // UnpackOptions of one tar into a sandbox.

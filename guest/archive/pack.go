@@ -21,23 +21,26 @@ type PackOptions struct {
 	// MaxBytes bounds the uncompressed tar, headers included; negative: no
 	// bound. A file too large for what is left is an error before it is read.
 	MaxBytes int64
+	// Check looks through everything first, for an error that is to come before
+	// the first byte: something may not be read, or it cannot fit.
+	Check bool
 }
 
 // Pack writes a tar of all that is in dir, a directory opened in any way
 // (O_PATH will do). The statistics tell how far it came also when it fails;
 // what it wrote is no use then.
 func Pack(ctx context.Context, dir *os.File, w io.Writer, o PackOptions) (protocol.ArchiveStats, error) {
+	if o.Check {
+		if err := check(ctx, dir, o.MaxBytes); err != nil {
+			return protocol.ArchiveStats{}, files.Fail("archive", ".", err)
+		}
+	}
 	out, complete, err := compressed(w, o.Zstd)
 	if err != nil {
 		return protocol.ArchiveStats{}, files.Fail("archive", ".", err)
 	}
-	p := &packer{
-		ctx:   ctx,
-		out:   &meteredWriter{meter: meter{max: o.MaxBytes}, ctx: ctx, to: out},
-		links: map[inode]*linked{},
-		buf:   make([]byte, copyBuffer),
-	}
-	p.tar = tar.NewWriter(p.out)
+	p := newPacker(ctx, out, o.MaxBytes)
+	p.buf = make([]byte, copyBuffer)
 	err = p.root(int(dir.Fd()))
 	if err == nil {
 		err = p.tar.Close()
@@ -59,6 +62,13 @@ type packer struct {
 	buf   []byte
 	files int64
 	dev   uint64 // the file system of the directory
+	dry   bool   // only headers are written, and no file is read
+}
+
+func newPacker(ctx context.Context, to io.Writer, maxBytes int64) *packer {
+	p := &packer{ctx: ctx, out: &meteredWriter{meter: meter{max: maxBytes}, ctx: ctx, to: to}, links: map[inode]*linked{}}
+	p.tar = tar.NewWriter(p.out)
+	return p
 }
 
 func (p *packer) root(dir int) error {
@@ -89,6 +99,9 @@ func (p *packer) entry(dir int, name, path string, depth int) error {
 	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
+		if p.dry {
+			return p.foresee(dir, name, path, &st)
+		}
 		return p.file(dir, name, path)
 	case unix.S_IFLNK:
 		return p.symlink(dir, name, path, &st)

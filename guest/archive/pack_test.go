@@ -48,6 +48,30 @@ func TestMaxBytesIsExact(t *testing.T) {
 	wantCode(t, err, protocol.ErrTooLarge)
 }
 
+// A check counts as packing does, but for what only reading shows.
+func TestCheckCountsEverything(t *testing.T) {
+	dir := tempDir(t)
+	write(t, dir+"/f", strings.Repeat("x", 100_000))
+	must(t, os.Link(dir+"/f", dir+"/hard"))
+	must(t, os.Symlink("f", dir+"/soft"))
+	must(t, os.Mkdir(dir+"/"+strings.Repeat("long", 50), 0o700))
+	write(t, dir+"/closed", "x")
+	must(t, os.Chmod(dir+"/closed", 0))
+	data, stats, err := pack(t, dir, PackOptions{MaxBytes: -1})
+	must(t, err)
+	checked, _, err := pack(t, dir, PackOptions{MaxBytes: stats.Bytes, Check: true})
+	must(t, err)
+	if !slices.Equal(checked, data) {
+		t.Error("another tar with a check before it")
+	}
+	const end = 2 * block // which a tar ends with
+	data, _, err = pack(t, dir, PackOptions{MaxBytes: stats.Bytes - end - 1, Check: true})
+	wantCode(t, err, protocol.ErrTooLarge)
+	if len(data) > 0 {
+		t.Errorf("%d bytes before the error", len(data))
+	}
+}
+
 func TestG11FileOverEightGiB(t *testing.T) {
 	dir := tempDir(t)
 	write(t, dir+"/s", "x")

@@ -180,6 +180,9 @@ type PackParams struct {
 	MaxBytes int64 `json:"max_bytes"`
 	// Pause stops the sandbox's other processes while the tar is made.
 	Pause bool `json:"pause"`
+	// Check: an error that can be foreseen comes before the first byte. A guest
+	// of an older release does not know it.
+	Check bool `json:"check,omitempty"`
 }
 
 // UnpackParams extracts a tar into a directory.

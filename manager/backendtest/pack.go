@@ -53,6 +53,11 @@ func (w whileAliveWriter) Write(p []byte) (int, error) {
 }
 
 func packTree(tree *node, o manager.PackOptions, w io.Writer) (manager.ArchiveStats, error) {
+	if o.Check {
+		if _, err := writeTree(tree, o.MaxBytes, io.Discard); err != nil {
+			return manager.ArchiveStats{}, err
+		}
+	}
 	if !o.Zstd {
 		return writeTree(tree, o.MaxBytes, w)
 	}

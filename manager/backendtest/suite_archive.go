@@ -148,6 +148,22 @@ var archiveChecks = []check{
 			e.wantKind("pack", err, manager.KindTooLarge)
 		}
 	}},
+	{"with Check an error that can be foreseen comes before the first byte", func(e *env) {
+		b := e.box()
+		e.sh(b, "head -c 300000 /dev/zero > a; head -c 3000000 /dev/zero > b")
+		o := packAll(false)
+		o.Check, o.MaxBytes = true, 1_000_000
+		var got bytes.Buffer
+		_, err := b.Pack(e.ctx, o, &got)
+		e.wantKind("pack", err, manager.KindTooLarge)
+		if got.Len() > 0 {
+			e.Errorf("%d bytes came before", got.Len())
+		}
+		o.MaxBytes = 4_000_000
+		if _, err := b.Pack(e.ctx, o, &got); err != nil || got.Len() < 3_300_000 {
+			e.Errorf("then %d bytes, %v", got.Len(), err)
+		}
+	}},
 	{"unpack over a limit is KindTooLarge", func(e *env) {
 		b := e.box()
 		data := makeTar(file("f", strings.Repeat("x", 100_000)), file("g", ""), file("h", ""))
