@@ -3,7 +3,6 @@
 package archive
 
 import (
-	"archive/tar"
 	"context"
 	"io"
 	"os"
@@ -12,7 +11,8 @@ import (
 )
 
 // check goes through a directory as a packer does, without reading a file. What
-// changes meanwhile it cannot know of, nor of extended attributes.
+// changes meanwhile it cannot know of, and of headers it counts the least that
+// they can be.
 func check(ctx context.Context, dir *os.File, maxBytes int64) error {
 	p := newPacker(ctx, io.Discard, maxBytes)
 	p.dry = true
@@ -26,17 +26,6 @@ func (p *packer) foresee(dir int, name, path string, st *unix.Stat_t) error {
 			return err
 		}
 	}
-	size := roundUp(st.Size)
-	if err := p.out.room(block + size); err != nil {
-		return err
-	}
-	if err := p.header(header(path, tar.TypeReg, st)); err != nil {
-		return err
-	}
 	p.remember(st, path)
-	if err := p.out.room(size); err != nil {
-		return err
-	}
-	p.out.count += size
-	return nil
+	return p.out.take(block + roundUp(st.Size))
 }

@@ -33,6 +33,15 @@ func (m *meter) room(n int64) error {
 	return nil
 }
 
+// take counts n more bytes, if they are not too many.
+func (m *meter) take(n int64) error {
+	err := m.room(n)
+	if err == nil {
+		m.count += n
+	}
+	return err
+}
+
 // meteredWriter is where a tar writer writes to.
 type meteredWriter struct {
 	meter

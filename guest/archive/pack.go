@@ -62,7 +62,7 @@ type packer struct {
 	buf   []byte
 	files int64
 	dev   uint64 // the file system of the directory
-	dry   bool   // only headers are written, and no file is read
+	dry   bool   // nothing is read or written, see check
 }
 
 func newPacker(ctx context.Context, to io.Writer, maxBytes int64) *packer {
@@ -131,6 +131,9 @@ func (p *packer) whole(hdr *tar.Header, st *unix.Stat_t) error {
 }
 
 func (p *packer) header(hdr *tar.Header) error {
+	if p.dry {
+		return p.out.take(block)
+	}
 	err := p.tar.WriteHeader(hdr)
 	if errors.Is(err, tar.ErrFieldTooLong) {
 		return &protocol.Error{Code: protocol.ErrTooLarge, Message: "archive " + files.Show(hdr.Name) + ": its extended attributes are larger than 1 MiB"}
