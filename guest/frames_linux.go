@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -16,6 +17,7 @@ type frameWriter struct {
 	w       http.ResponseWriter
 	sendAll func() error // flushes the response
 	closed  bool
+	failed  error   // of sending: there is a hole from then on
 	packs   bool    // where that is of use
 	plain   int     // frames to send before packing is tried again
 	waiting *[]byte // packed frames that more may be sent with; nil: none
@@ -34,8 +36,8 @@ func (f *frameWriter) write(s protocol.Stream, b []byte) error {
 	protocol.PutFrameHeader(b, s, len(b)-protocol.FrameHeaderSize)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
-		return errAnswered
+	if f.closed || f.failed != nil {
+		return cmp.Or(f.failed, errAnswered)
 	}
 	packed := f.worthPacking(s, b) && f.pack(s, b[protocol.FrameHeaderSize:])
 	if packed && len(*f.waiting) < maxWaiting {
@@ -69,8 +71,8 @@ func (f *frameWriter) pack(s protocol.Stream, payload []byte) bool {
 func (f *frameWriter) flush() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
-		return errAnswered
+	if f.closed || f.failed != nil {
+		return cmp.Or(f.failed, errAnswered)
 	}
 	return f.sendWaiting()
 }
@@ -83,10 +85,10 @@ func (f *frameWriter) sendWaiting() error {
 	if len(*f.waiting) == 0 {
 		return nil
 	}
-	if _, err := f.w.Write(*f.waiting); err != nil {
-		return err
+	if _, f.failed = f.w.Write(*f.waiting); f.failed == nil {
+		f.failed = f.sendAll()
 	}
-	return f.sendAll()
+	return f.failed
 }
 
 func (f *frameWriter) forgetWaiting() {

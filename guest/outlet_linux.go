@@ -152,7 +152,11 @@ func (o *outlet) send(frame []byte) error {
 	if payload == 0 {
 		return nil
 	}
-	return o.out.write(o.stream, frame[:protocol.FrameHeaderSize+payload])
+	err := o.out.write(o.stream, frame[:protocol.FrameHeaderSize+payload])
+	if err == nil && o.room == 0 {
+		err = o.out.flush() // nothing more comes that it could go with
+	}
+	return err
 }
 
 // trash takes what nobody wants; that several fill it at once does no harm.

@@ -38,12 +38,10 @@ const (
 	MaxResultFrame  = 1 << 16 // payload of the result frame
 )
 
-const (
-	// FrameBuffer is the size of a [FrameReader]'s buffer.
-	FrameBuffer = 64<<10 + FrameHeaderSize
-	// MaxMerged is how much of several frames it gives as one.
-	MaxMerged = 256 << 10
-)
+// FrameBuffer is the size of a [FrameReader]'s buffer, and how much of several
+// frames it gives as one: what one piece of output is at most for those who get
+// it, as a line of a stream of events.
+const FrameBuffer = 64<<10 + FrameHeaderSize
 
 // PutFrameHeader writes the header of a frame into the first FrameHeaderSize
 // bytes of b, so that header and payload can go out in a single write.
@@ -121,7 +119,7 @@ func (f *FrameReader) follows(s Stream) (h header, ok bool) {
 	if next.packed {
 		_, size, err = f.block(next.length)
 	}
-	return next, err == nil && len(f.buf)+size <= MaxMerged
+	return next, err == nil && len(f.buf)+size <= FrameBuffer
 }
 
 // Rest is what has been read behind the last frame.

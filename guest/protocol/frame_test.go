@@ -40,7 +40,7 @@ func TestFramesMerge(t *testing.T) {
 	var in []byte
 	for _, f := range [][]byte{
 		frame(Stdout, "a"), frame(Stdout, ""), frame(Stdout, "b"), frame(Stderr, "c"), frame(Stdout, "d"),
-		frame(Stdout, strings.Repeat("e", MaxMerged)), frame(Stdout, "f"), frame(Result, "{}"), frame(Result, "{}"),
+		frame(Stdout, strings.Repeat("e", FrameBuffer)), frame(Stdout, "f"), frame(Result, "{}"), frame(Result, "{}"),
 	} {
 		in = append(in, f...)
 	}
@@ -53,13 +53,13 @@ func TestFramesMerge(t *testing.T) {
 			if err == io.EOF {
 				break
 			}
-			if err != nil || s != Result && len(p) > MaxMerged {
+			if err != nil || s != Result && len(p) > FrameBuffer {
 				t.Fatalf("%s: %d bytes, %v", name, len(p), err)
 			}
 			got[s] += string(p)
 			calls++
 		}
-		if want := "abd" + strings.Repeat("e", MaxMerged) + "f"; got[Stdout] != want || got[Stderr] != "c" || got[Result] != "{}{}" {
+		if want := "abd" + strings.Repeat("e", FrameBuffer) + "f"; got[Stdout] != want || got[Stderr] != "c" || got[Result] != "{}{}" {
 			t.Errorf("%s: got %.100q", name, got)
 		}
 		if want := map[string]int{"at once": 7, "byte by byte": 9}[name]; calls != want {
