@@ -3,6 +3,7 @@ package dockerbackend
 import (
 	"testing"
 
+	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/volume"
 )
@@ -19,6 +20,18 @@ func TestCreateRunRemove(t *testing.T) {
 	if left := r.volumes(); len(left) > 0 {
 		t.Errorf("volumes left: %v", left)
 	}
+}
+
+// containers are those that carry the rig's instance, whoever made them.
+func (r *rig) containers() (names []string) {
+	list, err := r.docker.ContainerList(r.ctx, container.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", labelInstance+"="+r.instance))})
+	if err != nil {
+		r.Errorf("list containers: %v", err)
+	}
+	for _, c := range list {
+		names = append(names, containerName(c))
+	}
+	return names
 }
 
 func (r *rig) volumes() (names []string) {

@@ -1,8 +1,12 @@
 package dockerbackend
 
 import (
+	"context"
 	"maps"
 	"strings"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
 )
 
 // Labels on everything that this package makes.
@@ -36,11 +40,40 @@ func (b *Backend) owns(labels map[string]string) bool {
 	return labels[labelManaged] == managed && (!named || instance == b.cfg.Instance)
 }
 
-// ownsContainer is owns for a container. What somebody runs from a prepared image
-// by hand has the labels of that image, and is not the server's to remove.
+// ownsContainer is owns for a container.
 func (b *Backend) ownsContainer(name string, labels map[string]string) bool {
+	return b.owns(labels) && !isByHand(name, labels)
+}
+
+// isByHand tells whether a container has its labels from a prepared image that
+// somebody runs by hand: it is theirs.
+func isByHand(name string, labels map[string]string) bool {
 	_, inherits := labels[labelBuild]
 	_, created := labels[labelCreation]
-	isHelper := strings.HasPrefix(strings.TrimPrefix(name, "/"), helperPrefix)
-	return b.owns(labels) && (!inherits || created || isHelper)
+	return inherits && !created && !isHelper(name)
+}
+
+// isHelper: a prepared image is made from it. One without a name is half removed.
+func isHelper(name string) bool {
+	return name == "" || strings.HasPrefix(strings.TrimPrefix(name, "/"), helperPrefix)
+}
+
+// copies are the images that somebody has committed from a sandbox's container,
+// and the creation that they name. What runs from one by hand inherits that.
+type copies map[string]string
+
+func (b *Backend) copies(ctx context.Context) (copies, error) {
+	images, err := b.docker.listImages(ctx, filters.Arg("label", labelManaged+"="+managed), filters.Arg("label", labelCreation))
+	all := copies{}
+	for _, i := range images {
+		all[i.ID] = i.Labels[labelCreation]
+	}
+	return all, err
+}
+
+// isByHand is the same for a container of any image that carries our labels.
+func (all copies) isByHand(c container.Summary) bool {
+	name := firstName(c)
+	creation, copied := all[c.ImageID]
+	return isByHand(name, c.Labels) || copied && creation == c.Labels[labelCreation] && !isHelper(name)
 }

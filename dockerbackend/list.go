@@ -1,6 +1,7 @@
 package dockerbackend
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -22,10 +23,14 @@ func (b *Backend) List(ctx context.Context) ([]manager.Found, error) {
 	if err != nil {
 		return nil, err
 	}
+	copies, err := b.copies(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var found []manager.Found
 	for _, c := range containers {
 		name := containerName(c)
-		if b.ownsContainer(name, c.Labels) && b.claims(c.Labels, time.Unix(c.Created, 0)) && !b.isHelping(name) {
+		if b.claims(c.Labels, time.Unix(c.Created, 0)) && !copies.isByHand(c) && !b.isHelping(name) {
 			found = append(found, manager.Found{Kind: manager.FoundContainer, Name: name})
 		}
 	}
@@ -53,9 +58,12 @@ func (b *Backend) claims(labels map[string]string, created time.Time) bool {
 	return b.owns(labels) && (named || created.Before(b.started) || time.Since(created) > strangeAge)
 }
 
-func containerName(c container.Summary) string {
-	if len(c.Names) == 0 { // one that is half removed may have lost its name
-		return c.ID
+func containerName(c container.Summary) string { return cmp.Or(firstName(c), c.ID) }
+
+// firstName is empty for one that is half removed and has lost its name.
+func firstName(c container.Summary) string {
+	if len(c.Names) == 0 {
+		return ""
 	}
 	return strings.TrimPrefix(c.Names[0], "/")
 }

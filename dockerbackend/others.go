@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -19,7 +20,12 @@ type Other struct {
 	Running    int // of the containers
 	Volumes    int
 	Newest     time.Time // when the newest of it was made; zero when unknown
+
+	byHand []string // IDs, as docker ps shows them, of containers with its labels that are not its
 }
+
+// shortID is how much of an ID docker ps shows.
+const shortID = 12
 
 var safeLabel = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 
@@ -30,7 +36,11 @@ func (o Other) Remove() string {
 		return ""
 	}
 	filter := "--filter label=" + labelManaged + "=" + managed + " --filter label=" + labelInstance + "=" + o.Instance
-	return "docker ps -aq " + filter + " | xargs -r docker rm -fv; docker volume ls -q " + filter + " | xargs -r docker volume rm"
+	spare := ""
+	if len(o.byHand) > 0 {
+		spare = " | grep -vE '^(" + strings.Join(o.byHand, "|") + ")'"
+	}
+	return "docker ps -aq " + filter + spare + " | xargs -r docker rm -fv; docker volume ls -q " + filter + " | xargs -r docker volume rm"
 }
 
 // Others lists what carries the managed label and names another server than
@@ -45,6 +55,10 @@ func (b *Backend) Others(ctx context.Context) ([]Other, error) {
 	if err != nil {
 		return nil, err
 	}
+	copies, err := b.copies(ctx)
+	if err != nil {
+		return nil, err
+	}
 	others := map[string]*Other{}
 	of := func(labels map[string]string) *Other {
 		name := labels[labelInstance]
@@ -53,8 +67,12 @@ func (b *Backend) Others(ctx context.Context) ([]Other, error) {
 		}
 		return others[name]
 	}
+	byHand := map[string][]string{}
 	for _, c := range containers {
-		if !b.owns(c.Labels) {
+		switch name := c.Labels[labelInstance]; {
+		case copies.isByHand(c):
+			byHand[name] = append(byHand[name], c.ID[:min(len(c.ID), shortID)])
+		case !b.owns(c.Labels):
 			of(c.Labels).addContainer(c)
 		}
 	}
@@ -69,6 +87,7 @@ func (b *Backend) Others(ctx context.Context) ([]Other, error) {
 	for _, o := range slices.SortedFunc(maps.Values(others), func(a, b *Other) int {
 		return cmp.Or(cmp.Compare(b.Containers+b.Volumes, a.Containers+a.Volumes), cmp.Compare(a.Instance, b.Instance))
 	}) {
+		o.byHand = byHand[o.Instance]
 		list = append(list, *o)
 	}
 	return list, nil

@@ -3,12 +3,12 @@ package dockerbackend
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/volume"
 
@@ -247,32 +247,59 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestContainersOfPreparedImages: one that somebody runs by hand has the labels
-// of the image, and is theirs; one that an image was to be made from is not.
-func TestContainersOfPreparedImages(t *testing.T) {
+// TestContainersRunByHand: what somebody runs from a prepared image, or from one
+// that he has committed from a sandbox, has the labels of that image, and is
+// theirs. What an image was to be made from is not.
+func TestContainersRunByHand(t *testing.T) {
 	r := newRig(t)
-	image := r.image(r.freshBase())
-	byHand, helper := "by-hand-"+randomHex(8), helperPrefix+randomHex(8)
-	for _, name := range []string{byHand, helper} {
-		if _, err := r.docker.ContainerCreate(r.ctx, &container.Config{Image: image.ID}, nil, nil, nil, name); err != nil {
+	box := r.create(spec(r.freshBase()))
+	copied := "mcp-sandbox/test-copy-" + randomHex(8)
+	if _, err := r.docker.ContainerCommit(r.ctx, box.ref.Container, container.CommitOptions{Reference: copied}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.docker.ImageRemove(context.Background(), copied, removeImageOptions) })
+	make := func(name, image string) string {
+		if _, err := r.docker.ContainerCreate(r.ctx, &container.Config{Image: image}, nil, nil, nil, name); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { r.docker.ContainerRemove(context.Background(), name, container.RemoveOptions{Force: true}) })
+		if got := r.inspect(name).Config.Labels[labelInstance]; got != r.b.cfg.Instance {
+			t.Fatalf("%s inherits no server, but %q", name, got)
+		}
+		return name
 	}
-	if got := r.inspect(byHand).Config.Labels[labelInstance]; got != r.b.cfg.Instance {
-		t.Fatalf("it inherits no server, but %q", got)
-	}
+	byHand := []string{make("by-hand-"+randomHex(8), box.image.ID), make("by-hand-"+randomHex(8), copied)}
+	helpers := []string{make(helperPrefix+randomHex(8), box.image.ID), make(helperPrefix+randomHex(8), copied)}
 	found, err := r.b.List(r.ctx)
-	if want := (manager.Found{Kind: manager.FoundContainer, Name: helper}); err != nil || !slices.Contains(found, want) {
-		t.Errorf("without the helper: %v, %v", found, err)
+	for _, name := range append(helpers, box.ref.Container) {
+		if !slices.Contains(found, manager.Found{Kind: manager.FoundContainer, Name: name}) || err != nil {
+			t.Errorf("%s is not listed: %v, %v", name, found, err)
+		}
 	}
-	for _, f := range append(found, manager.Found{Kind: manager.FoundContainer, Name: byHand}) {
+	others, err := r.server(func(c *Config) { c.Instance = "another" }).Others(r.ctx)
+	i := slices.IndexFunc(others, func(o Other) bool { return o.Instance == r.b.cfg.Instance })
+	if err != nil || i < 0 || others[i].Containers != 3 {
+		t.Errorf("another server sees %+v, %v", others, err)
+	}
+	for _, f := range found {
 		if err := r.b.RemoveFound(r.ctx, f); err != nil {
 			t.Errorf("remove %v: %v", f, err)
 		}
 	}
-	r.inspect(byHand)
-	if _, err := r.docker.ContainerInspect(r.ctx, helper); !cerrdefs.IsNotFound(err) {
-		t.Errorf("the helper is still there: %v", err)
+	for _, name := range byHand {
+		r.inspect(name)
+	}
+	if left := r.containers(); len(left) != len(byHand) {
+		t.Errorf("left: %v", left)
+	}
+	if i >= 0 {
+		// What doctor says removes the rest of a server's, and spares these.
+		other := r.create(spec(busybox))
+		if out, err := exec.Command("sh", "-c", others[i].Remove()).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", others[i].Remove(), err, out)
+		}
+		if left := r.containers(); len(left) != len(byHand) || slices.Contains(left, other.ref.Container) {
+			t.Errorf("left after that: %v", left)
+		}
 	}
 }
