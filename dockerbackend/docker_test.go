@@ -122,7 +122,7 @@ func (r *rig) sweep() {
 	for range 2 { // children keep their parents from going the first time
 		images, _ := r.docker.ImageList(r.ctx, image.ListOptions{All: true, Filters: ours})
 		for _, i := range images {
-			r.docker.ImageRemove(r.ctx, i.ID, image.RemoveOptions{})
+			r.docker.ImageRemove(r.ctx, i.ID, image.RemoveOptions{Force: true}) // whatever its names
 		}
 	}
 }
