@@ -29,15 +29,18 @@ type writing struct {
 func newWriting(m *machine, seed uint64) *writing {
 	w := &writing{seed: seed, r: rand.New(rand.NewPCG(seed, 0))}
 	var script strings.Builder
-	for range 1 + w.r.IntN(25) {
+	for range 1 + w.r.IntN(10) {
 		stream := w.r.IntN(2)
-		size := []int{1, 500, 2047, 2049, 8192, 30_000, 65_536, 200_000}[w.r.IntN(8)]
-		piece := bytes.Repeat(fmt.Appendf(nil, "line %d\n", w.r.IntN(1000)), size/7+1)[:size]
-		if w.r.IntN(4) == 0 {
-			piece = random(size)
+		begin := len(w.want[stream])
+		for range 1 + w.r.IntN(6) { // right behind each other
+			size := []int{1, 500, 2047, 2049, 8192, 30_000, 65_536, 200_000}[w.r.IntN(8)]
+			piece := bytes.Repeat(fmt.Appendf(nil, "line %d\n", w.r.IntN(1000)), size/7+1)[:size]
+			if w.r.IntN(3) == 0 {
+				piece = random(size)
+			}
+			w.want[stream] = append(w.want[stream], piece...)
 		}
-		fmt.Fprintf(&script, "tail -c +%d all.%d.%d | head -c %d >&%d\n", len(w.want[stream])+1, seed, stream, size, 1+stream)
-		w.want[stream] = append(w.want[stream], piece...)
+		fmt.Fprintf(&script, "tail -c +%d all.%d.%d | head -c %d >&%d\n", begin+1, seed, stream, len(w.want[stream])-begin, 1+stream)
 		if w.r.IntN(5) == 0 {
 			script.WriteString("sleep 0.00" + fmt.Sprint(w.r.IntN(10)) + "\n")
 		}
