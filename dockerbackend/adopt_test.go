@@ -66,6 +66,7 @@ func TestAdoptIsNotBelievedUnseen(t *testing.T) {
 		"POST /containers/{}/update": faultproxy.Empty,
 	} {
 		box := r.create(spec(busybox))
+		box.Close() // one server at a time is attached to a container
 		guest, err := b.Open(r.ctx, box.ref, box.spec, box.image)
 		if err != nil {
 			t.Fatal(err)

@@ -17,6 +17,7 @@ func TestFrozenDaemon(t *testing.T) {
 	p := faultproxy.Start(t, r.docker.DaemonHost())
 	b := r.behind(p)
 	box := r.create(spec(busybox))
+	box.Close() // one server at a time is attached to a container
 	guest, err := b.Open(r.ctx, box.ref, box.spec, box.image)
 	if err != nil {
 		t.Fatal(err)

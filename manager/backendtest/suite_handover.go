@@ -70,7 +70,7 @@ var handOverChecks = []check{
 				e.Errorf("got %v", err)
 			}
 		})
-		e.wantStill(b, tickFiles...)
+		e.wantStopping(b, tickFiles...)
 		e.wantExecs(b)
 	}},
 	{"before the hand-over an error of emit kills it", func(e *env) {
@@ -82,7 +82,7 @@ var handOverChecks = []check{
 				e.Errorf("got %v", err)
 			}
 		})
-		e.wantStill(b, tickFiles...)
+		e.wantStopping(b, tickFiles...)
 		e.wantExecs(b)
 	}},
 	{"it outlives the connection, those attached do not", func(e *env) {

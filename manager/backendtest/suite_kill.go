@@ -3,6 +3,7 @@ package backendtest
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
@@ -65,7 +66,7 @@ var killChecks = []check{
 				e.Errorf("got %v", err)
 			}
 		})
-		e.wantStill(b, tickFiles...)
+		e.wantStopping(b, tickFiles...)
 	}},
 	{"an error of emit kills it and is returned", func(e *env) {
 		b := e.box()
@@ -76,7 +77,7 @@ var killChecks = []check{
 				e.Errorf("got %v", err)
 			}
 		})
-		e.wantStill(b, tickFiles...)
+		e.wantStopping(b, tickFiles...)
 	}},
 	{"a standard input that never comes does not hold up a kill", func(e *env) {
 		c := e.command("cat")
@@ -158,16 +159,36 @@ func (e *env) wantGrowing(b *box, files ...string) {
 // time to see, and there is no event to poll for.
 func (e *env) wantStill(b *box, files ...string) {
 	e.Helper()
-	before := make([]int64, len(files))
-	for i, name := range files {
-		before[i] = e.size(b, name)
+	if before, after := e.growth(b, files); !slices.Equal(before, after) {
+		e.Errorf("%v still grow: %d bytes, then %d", files, before, after)
 	}
-	e.sh(b, "sleep 0.5")
-	for i, name := range files {
-		if after := e.size(b, name); after != before[i] {
-			e.Errorf("%s still grows: %d bytes, then %d", name, before[i], after)
+}
+
+// wantStopping is wantStill for what is still being killed when its caller, who
+// has given it up, has the answer.
+func (e *env) wantStopping(b *box, files ...string) {
+	e.Helper()
+	var before, after []int64
+	for deadline := time.Now().Add(prompt); time.Now().Before(deadline); {
+		if before, after = e.growth(b, files); slices.Equal(before, after) {
+			return
 		}
 	}
+	e.Errorf("%v still grow: %d bytes, then %d", files, before, after)
+}
+
+// growth is the sizes of files now and in half a second.
+func (e *env) growth(b *box, files []string) (before, after []int64) {
+	e.Helper()
+	sizes := func() (sizes []int64) {
+		for _, name := range files {
+			sizes = append(sizes, e.size(b, name))
+		}
+		return sizes
+	}
+	before = sizes()
+	e.sh(b, "sleep 0.5")
+	return before, sizes()
 }
 
 // size of a file, -1 when it is not there.
