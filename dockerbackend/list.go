@@ -14,16 +14,16 @@ import (
 
 // List implements [manager.Backend]. It goes by labels alone, never by names.
 func (b *Backend) List(ctx context.Context) ([]manager.Found, error) {
+	copies, err := b.copies(ctx) // first: the rest is as new as can be
+	if err != nil {
+		return nil, err
+	}
 	ours := filters.Arg("label", labelManaged+"="+managed)
 	containers, err := b.docker.listContainers(ctx, ours)
 	if err != nil {
 		return nil, err
 	}
 	volumes, err := b.docker.listVolumes(ctx, ours)
-	if err != nil {
-		return nil, err
-	}
-	copies, err := b.copies(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -46,16 +46,16 @@ func (o Other) Remove() string {
 // Others lists what carries the managed label and names another server than
 // this one, most first. Whether that server lives is not to be seen.
 func (b *Backend) Others(ctx context.Context) ([]Other, error) {
+	copies, err := b.copies(ctx) // first: the rest is as new as can be
+	if err != nil {
+		return nil, err
+	}
 	ours := filters.Arg("label", labelManaged+"="+managed)
 	containers, err := b.docker.listContainers(ctx, ours)
 	if err != nil {
 		return nil, err
 	}
 	volumes, err := b.docker.listVolumes(ctx, ours)
-	if err != nil {
-		return nil, err
-	}
-	copies, err := b.copies(ctx)
 	if err != nil {
 		return nil, err
 	}
