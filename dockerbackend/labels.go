@@ -1,12 +1,8 @@
 package dockerbackend
 
 import (
-	"context"
 	"maps"
 	"strings"
-
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/filters"
 )
 
 // Labels on everything that this package makes.
@@ -56,24 +52,4 @@ func isByHand(name string, labels map[string]string) bool {
 // isHelper: a prepared image is made from it. One without a name is half removed.
 func isHelper(name string) bool {
 	return name == "" || strings.HasPrefix(strings.TrimPrefix(name, "/"), helperPrefix)
-}
-
-// copies are the images that somebody has committed from a sandbox's container,
-// and the creation that they name. What runs from one by hand inherits that.
-type copies map[string]string
-
-func (b *Backend) copies(ctx context.Context) (copies, error) {
-	images, err := b.docker.listImages(ctx, filters.Arg("label", labelManaged+"="+managed), filters.Arg("label", labelCreation))
-	all := copies{}
-	for _, i := range images {
-		all[i.ID] = i.Labels[labelCreation]
-	}
-	return all, err
-}
-
-// isByHand is the same for a container of any image that carries our labels.
-func (all copies) isByHand(c container.Summary) bool {
-	name := firstName(c)
-	creation, copied := all[c.ImageID]
-	return isByHand(name, c.Labels) || copied && creation == c.Labels[labelCreation] && !isHelper(name)
 }

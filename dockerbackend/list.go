@@ -14,10 +14,6 @@ import (
 
 // List implements [manager.Backend]. It goes by labels alone, never by names.
 func (b *Backend) List(ctx context.Context) ([]manager.Found, error) {
-	copies, err := b.copies(ctx) // first: the rest is as new as can be
-	if err != nil {
-		return nil, err
-	}
 	ours := filters.Arg("label", labelManaged+"="+managed)
 	containers, err := b.docker.listContainers(ctx, ours)
 	if err != nil {
@@ -30,7 +26,7 @@ func (b *Backend) List(ctx context.Context) ([]manager.Found, error) {
 	var found []manager.Found
 	for _, c := range containers {
 		name := containerName(c)
-		if b.claims(c.Labels, time.Unix(c.Created, 0)) && !copies.isByHand(c) && !b.isHelping(name) {
+		if b.claims(c.Labels, time.Unix(c.Created, 0)) && !isByHand(firstName(c), c.Labels) && !b.isHelping(name) {
 			found = append(found, manager.Found{Kind: manager.FoundContainer, Name: name})
 		}
 	}

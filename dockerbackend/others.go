@@ -46,10 +46,6 @@ func (o Other) Remove() string {
 // Others lists what carries the managed label and names another server than
 // this one, most first. Whether that server lives is not to be seen.
 func (b *Backend) Others(ctx context.Context) ([]Other, error) {
-	copies, err := b.copies(ctx) // first: the rest is as new as can be
-	if err != nil {
-		return nil, err
-	}
 	ours := filters.Arg("label", labelManaged+"="+managed)
 	containers, err := b.docker.listContainers(ctx, ours)
 	if err != nil {
@@ -70,7 +66,7 @@ func (b *Backend) Others(ctx context.Context) ([]Other, error) {
 	byHand := map[string][]string{}
 	for _, c := range containers {
 		switch name := c.Labels[labelInstance]; {
-		case copies.isByHand(c):
+		case isByHand(firstName(c), c.Labels):
 			byHand[name] = append(byHand[name], c.ID[:min(len(c.ID), shortID)])
 		case !b.owns(c.Labels):
 			of(c.Labels).addContainer(c)
