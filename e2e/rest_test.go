@@ -47,8 +47,18 @@ var (
 	theContract  *contract.Contract
 )
 
-// check holds every answer over /v1 against the document that the server serves.
+// check holds every answer over /v1 against the document that servers serve. Only
+// the first one is asked for it: another may be about to crash.
 func (s *server) check() {
+	s.t.Helper()
+	contractOnce.Do(func() { theContract = s.readContract() })
+	if theContract == nil {
+		s.t.Fatal("another test has not got openapi.json")
+	}
+	s.HTTP.Transport = &noHost{s, theContract.Transport(s.HTTP.Transport, func(err error) { s.t.Error(err) })}
+}
+
+func (s *server) readContract() *contract.Contract {
 	s.t.Helper()
 	req, err := s.Request(ctx(s.t), "GET", "/v1/openapi.json", nil)
 	if err != nil {
@@ -63,15 +73,14 @@ func (s *server) check() {
 	if err != nil || resp.StatusCode != 200 || !json.Valid(document) {
 		s.t.Fatalf("openapi.json: %d, %v, %.300s", resp.StatusCode, err, document)
 	}
-	contractOnce.Do(func() {
-		if theContract, err = contract.Read(document); err == nil {
-			err = theContract.Document()
-		}
-	})
-	if err != nil || theContract == nil {
+	c, err := contract.Read(document)
+	if err == nil {
+		err = c.Document()
+	}
+	if err != nil {
 		s.t.Fatalf("openapi.json is no OpenAPI document: %v", err)
 	}
-	s.HTTP.Transport = &noHost{s, theContract.Transport(s.HTTP.Transport, func(err error) { s.t.Error(err) })}
+	return c
 }
 
 // noHost looks into every refusal for what a caller must not see of the host.
