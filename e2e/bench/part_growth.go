@@ -11,17 +11,7 @@ import (
 )
 
 // growth measures what calls cost when there are more sandboxes and snapshots.
-func (r *rig) growth() error {
-	for _, n := range []int{1, 20, 100} {
-		if n > *boxes {
-			break
-		}
-		if err := r.growthAt(n); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (r *rig) growth() error { return withMore(r.growthAt) }
 
 // growthAt is that with n of both, on a server of their own.
 func (r *rig) growthAt(n int) error {

@@ -117,12 +117,15 @@ func (r *rig) destroy() error {
 }
 
 // idle measures what sandboxes cost that do nothing.
-func (r *rig) idle() error {
+func (r *rig) idle() error { return withMore(r.idleAt) }
+
+// withMore measures something with more and more sandboxes.
+func withMore(at func(n int) error) error {
 	for _, n := range []int{1, 20, 100} {
 		if n > *boxes {
 			break
 		}
-		if err := r.idleAt(n); err != nil {
+		if err := at(n); err != nil {
 			return err
 		}
 	}
