@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/skip"
 	"github.com/mcp-sandbox/mcp-sandbox/manager"
 )
 
@@ -49,7 +50,7 @@ func openFilesNow(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		t.Skip("no /proc here")
+		skip.OrFail(t, "no /proc here")
 	}
 	return len(entries)
 }

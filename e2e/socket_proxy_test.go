@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/e2e/client"
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/skip"
 )
 
 // TestSocketProxy: the server lives behind a proxy that lets only the calls of
@@ -105,7 +106,7 @@ func dockerSocket(t *testing.T) string {
 	if host := os.Getenv("DOCKER_HOST"); host != "" {
 		var unix bool
 		if path, unix = strings.CutPrefix(host, "unix://"); !unix {
-			t.Skipf("Docker is not at a socket but at %s", host)
+			skip.OrFail(t, "Docker is not at a socket but at "+host)
 		}
 	}
 	return path
