@@ -80,13 +80,16 @@ type saving struct {
 // state is a way a sandbox may be.
 type state struct {
 	files files
-	from  schemas.SnapshotID // "" for none, anySnapshot when it is not known
+	from  schemas.SnapshotID // "" for none, anySnapshot when it is not known which
 }
 
 const anySnapshot schemas.SnapshotID = "any"
 
 func (s state) isFrom(snap *schemas.SnapshotID) bool {
-	return s.from == anySnapshot || snap == nil && s.from == "" || snap != nil && s.from == *snap
+	if snap == nil {
+		return s.from == ""
+	}
+	return s.from == anySnapshot || s.from == *snap
 }
 
 // filesOf are those of several states.
