@@ -48,7 +48,23 @@ func (r *rig) exec() error {
 			return err
 		}
 	}
-	return nil
+	return r.compare("exec true, ten in a row", 20, 1,
+		side{name: api, do: inRow(10, func() error { return r.docker.exec(r.ctx, model.ID, io.Discard, "/bin/true") })},
+		side{name: v1, do: inRow(10, func() error { return r.run(r.rest, rest.ID, "/bin/true") })},
+		side{name: mcp, do: inRow(10, func() error { return r.run(r.stdio, stdio.ID, "/bin/true") })})
+}
+
+// inRow does something several times without a pause, as a script does; an agent
+// thinks in between.
+func inRow(times int, do func() error) func() error {
+	return func() error {
+		for range times {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // stream measures how long output is under way: the command writes the time.
