@@ -75,9 +75,16 @@ func (s *server) create(more ...args) *sandbox {
 	return &sandbox{s, call[schemas.Sandbox](s, "sandbox_create", a)}
 }
 
-func (s *server) list() []schemas.Sandbox {
+func (s *server) list() (all []schemas.Sandbox) {
 	s.t.Helper()
-	return call[schemas.SandboxList](s, "sandbox_list", args{}).Sandboxes
+	for a := (args{"limit": 1000}); ; {
+		page := call[schemas.SandboxList](s, "sandbox_list", a)
+		all = append(all, page.Sandboxes...)
+		if page.NextCursor == "" {
+			return all
+		}
+		a["cursor"] = page.NextCursor
+	}
 }
 
 // get is a sandbox as it is now.

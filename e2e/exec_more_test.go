@@ -47,7 +47,7 @@ func statusAndStreams(b *sandbox) {
 func silentCommand(b *sandbox) {
 	silence := count(20, 90)
 	var notices atomic.Int32
-	a := args{"sandbox_id": b.ID, "command": fmt.Sprintf("sleep %d; echo done", silence), "timeout_seconds": 180}
+	a := args{"sandbox_id": b.ID, "command": fmt.Sprintf("sleep %d; echo done", silence), "timeout_seconds": 180, "wait_seconds": 180}
 	r, err := b.Live(within(b.t, 3*time.Minute), a, func(string) { notices.Add(1) })
 	if err != nil || r.Stdout != "done\n" {
 		b.t.Errorf("got %+v, %v", r, err)

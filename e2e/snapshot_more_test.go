@@ -16,9 +16,17 @@ func (s *server) deleteSnapshot(id schemas.SnapshotID) error {
 	return s.Call(ctx(s.t), "snapshot_delete", args{"snapshot_id": id}, nil)
 }
 
-func (s *server) snapshots() []schemas.Snapshot {
+// snapshots are all that are listed, page by page.
+func (s *server) snapshots() (all []schemas.Snapshot) {
 	s.t.Helper()
-	return call[schemas.SnapshotList](s, "snapshot_list", args{}).Snapshots
+	for a := (args{"limit": 1000}); ; {
+		page := call[schemas.SnapshotList](s, "snapshot_list", a)
+		all = append(all, page.Snapshots...)
+		if page.NextCursor == "" {
+			return all
+		}
+		a["cursor"] = page.NextCursor
+	}
 }
 
 func deletedSnapshot(b *sandbox) {
