@@ -17,7 +17,8 @@ type job struct {
 	argv     []string
 	terminal bool
 	run      *execution
-	tape     *tape // output
+	tape     *tape   // output
+	first    *reader // holds a terminal's output until it is followed; nil: nothing does
 	stdin    *stdin
 	input    *input // nil: it has none that can be fed later
 	kept     *keptInput
@@ -53,6 +54,9 @@ func (g *guest) newJob(ctx context.Context, params protocol.StartParams) (_ *job
 		}
 	}
 	whole, _ = j.tape.open([2]int64{}, true)
+	if j.terminal {
+		j.first, _ = j.tape.open([2]int64{}, true)
+	}
 	all := params.ExecParams
 	all.MaxStdout, all.MaxStderr = -1, -1
 	j.run = newExecution(g, all, j.tape)
@@ -97,6 +101,16 @@ func (j *job) eraseInput() {
 	if j.kept != nil {
 		j.kept.tape.erase()
 		j.kept = nil
+	}
+}
+
+// firstFollow is how long a terminal's output is held for who comes to follow it.
+const firstFollow = 10 * time.Second
+
+// followed says that somebody else holds the output, or nobody will.
+func (j *job) followed() {
+	if j.first != nil {
+		j.first.close()
 	}
 }
 

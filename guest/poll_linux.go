@@ -40,6 +40,9 @@ func (g *guest) poll(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer reader.close()
+	if params.Follow {
+		j.followed()
+	}
 	out := newFrameWriter(w, params.Packs)
 	defer out.close()
 	if params.Follow {

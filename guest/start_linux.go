@@ -62,6 +62,9 @@ func (j *job) attend(r *http.Request, params protocol.StartParams, whole *reader
 		if !handedOver {
 			j.cancel()
 			<-j.halted
+			j.followed()
+		} else if j.first != nil {
+			time.AfterFunc(firstFollow, j.followed)
 		}
 	}()
 	whole.room = [2]int64{params.MaxStdout, params.MaxStderr}

@@ -56,6 +56,24 @@ func TestTerminalTail(t *testing.T) {
 	})
 }
 
+// Who starts a command and then follows it gets all of its output, though it has
+// written more than is kept before he comes. If nobody comes it goes on.
+func TestTerminalOutputIsHeldForItsFirst(t *testing.T) {
+	t.Parallel()
+	m, c := newGuest(t)
+	const line, size = "seq 1000000 1999999", 9_000_000 // 9 bytes a line
+	id := m.background(c, command{sh: line}, onTerminal(80, 24))
+	time.Sleep(300 * time.Millisecond) // in which it could write all
+	if o := m.follow(c, id); len(o.stdout) != size {
+		t.Errorf("got %d bytes, want all %d", len(o.stdout), size)
+	}
+	id = m.background(c, command{sh: line}, onTerminal(80, 24))
+	eventually(t, firstFollow+20*time.Second, "the end of one that nobody follows", func() (any, bool) {
+		state, _ := m.poll(c, protocol.PollParams{ID: id})
+		return state, !state.Result.Running && state.Result.StdoutBytes == size
+	})
+}
+
 // A resize reaches the foreground, and however many come, the last one counts.
 func TestTerminalResize(t *testing.T) {
 	m, c := newGuest(t)

@@ -34,7 +34,7 @@ type Terminal struct {
 	guest Guest // the current connection
 
 	// Of Follow:
-	next int64 // offset of the output that comes next; negative: so many bytes from the end
+	next int64 // offset of the output that comes next
 	came bool  // some output, so that what comes next goes on from there
 }
 
@@ -65,7 +65,6 @@ func (m *Manager) OpenTerminal(ctx context.Context, o Owner, id schemas.SandboxI
 	}
 	t := &Terminal{m: m, v: v, id: exec, guest: v.guest}
 	if !fresh {
-		t.next = -screenful
 		if err := t.comeBack(req.Columns, req.Rows); err != nil {
 			t.Close()
 			return nil, err
@@ -76,7 +75,7 @@ func (m *Manager) OpenTerminal(ctx context.Context, o Owner, id schemas.SandboxI
 
 // comeBack is to a terminal that runs, or has ended and takes no size any more.
 func (t *Terminal) comeBack(columns, rows int) error {
-	s, err := t.current().Poll(t.v.ctx, t.id, PollOptions{Stdout: -1, MaxBytes: 1}, func(schemas.Stream, []byte) error { return nil })
+	s, err := t.seek(-screenful)
 	if err != nil {
 		return t.explain(err)
 	}
@@ -88,6 +87,16 @@ func (t *Terminal) comeBack(columns, rows int) error {
 		return err
 	}
 	return nil
+}
+
+// seek goes to an offset, or from the end if it is negative, or to where what is
+// still there begins.
+func (t *Terminal) seek(to int64) (ExecState, error) {
+	s, err := t.current().Poll(t.v.ctx, t.id, PollOptions{Stdout: to, MaxBytes: 1}, func(schemas.Stream, []byte) error { return nil })
+	if err == nil {
+		t.next = sane(s.Stdout)
+	}
+	return s, err
 }
 
 func (m *Manager) startTerminal(ctx context.Context, o Owner, id schemas.SandboxID, req schemas.TerminalRequest) (schemas.ExecID, error) {
@@ -125,7 +134,8 @@ func checkWindow(columns, rows int) error {
 func (t *Terminal) ID() schemas.ExecID { return t.id }
 
 // Follow hands over what the terminal shows until its command has ended. emit may
-// block, which holds the command up and loses nothing. It is called once.
+// block, which holds the command up and loses nothing: who has started the command
+// gets all of it, who comes back all from some lines before on. It is called once.
 func (t *Terminal) Follow(emit func([]byte) error) (schemas.ExecExit, error) {
 	for tries := 0; ; tries++ {
 		s, err := t.follow(func(chunk []byte) error {
@@ -139,36 +149,25 @@ func (t *Terminal) Follow(emit func([]byte) error) (schemas.ExecExit, error) {
 		if !isKind(err, KindLost) || t.v.ctx.Err() != nil || tries > 1 {
 			return schemas.ExecExit{}, t.explain(err)
 		}
-		if err := t.reconnect(); err != nil {
+		err = t.reconnect()
+		if err == nil {
+			_, err = t.seek(t.next) // nobody has held the command up meanwhile
+		}
+		if err != nil && !isKind(err, KindLost) {
 			return schemas.ExecExit{}, t.explain(err)
 		}
 	}
 }
 
-// follow first takes what there is, to learn where that begins and ends.
 func (t *Terminal) follow(emit func([]byte) error) (ExecState, error) {
-	var seen []byte
-	s, err := t.current().Poll(t.v.ctx, t.id, PollOptions{Stdout: t.next, MaxBytes: watchBytes}, func(_ schemas.Stream, chunk []byte) error {
-		seen = append(seen, chunk...)
-		return nil
-	})
-	if err != nil {
-		return s, err
-	}
-	begin := max(t.next, sane(s.Stdout))
-	t.next = begin + int64(len(seen))
-	if begin > 0 && !t.came {
-		seen = wholeLines(seen)
-	}
-	t.came = true
-	if len(seen) > 0 {
-		if err := emit(seen); err != nil {
-			return s, err
-		}
-	}
 	return t.current().Poll(t.v.ctx, t.id, PollOptions{Stdout: t.next, Follow: true}, func(_ schemas.Stream, chunk []byte) error {
+		whole := chunk
+		if t.next > 0 && !t.came {
+			whole = wholeLines(chunk)
+		}
 		t.next += int64(len(chunk))
-		return emit(chunk)
+		t.came = true
+		return emit(whole)
 	})
 }
 
