@@ -138,19 +138,20 @@ func (m *model) act(r *rand.Rand) {
 }
 
 // pick chooses a sandbox and a snapshot, nil where there is none. Of too many of
-// either one goes first.
+// either one goes first. One that may be in very many states is left alone until
+// it is known in which: each call without an answer doubles them.
 func (m *model) pick(r *rand.Rand) (b *modelSandbox, snap *modelSnapshot) {
-	const most = 7
+	const most, mostStates = 7, 64
 	m.mu.Lock()
 	var sandboxes []*modelSandbox
 	for _, b := range m.sandboxes {
-		if _, must := b.expired(time.Now()); !must && !b.mayGo {
+		if _, must := b.expired(time.Now()); !must && !b.mayGo && len(b.states) <= mostStates {
 			sandboxes = append(sandboxes, b)
 		}
 	}
 	var snapshots []*modelSnapshot
 	for _, snap := range m.snapshots {
-		if !snap.mayGo {
+		if !snap.mayGo && len(snap.files) <= mostStates {
 			snapshots = append(snapshots, snap)
 		}
 	}

@@ -18,7 +18,7 @@ func TestLife(t *testing.T) {
 	for _, door := range []client.Door{client.Stdio, client.REST} {
 		t.Run(string(door), func(t *testing.T) {
 			t.Parallel()
-			s := startAt(t, door, "--reap-interval-seconds=1")
+			s := startAt(t, door, "--reap-interval-seconds=1", "--max-sandboxes=100")
 			alone(t, s, []testCase[*server]{
 				{"H4 one slow call holds up nobody else", slowNeighbour},
 				{"H5 a name is only a label", sameNames},
@@ -37,7 +37,7 @@ func TestLife(t *testing.T) {
 // and another is destroyed with a command in it, a third one answers.
 func slowNeighbour(s *server) {
 	busy, doomed, other := s.create(), s.create(), s.create()
-	busy.must(fmt.Sprintf("mkdir t && cd t && seq %d | xargs touch && head -c %d /dev/urandom > big", count(2000, 50_000), count(20_000_000, 2_000_000_000)))
+	busy.must(fmt.Sprintf("mkdir t && cd t && seq %d | xargs touch && head -c %d /dev/urandom > big", count(2000, 50_000), count(20_000_000, 900_000_000)))
 	var ended atomic.Bool
 	work := inBackground(func() {
 		defer ended.Store(true)

@@ -191,7 +191,8 @@ func (m *model) change(b *modelSandbox, call string, mayGo func() bool, next, ha
 
 func (m *model) write(b *modelSandbox, name, content string) error {
 	m.s.t.Helper()
-	next := func(s state) []state { return []state{{s.files.with(name, content), s.from}} }
+	sum := sumOf(content)
+	next := func(s state) []state { return []state{{s.files.withSum(name, sum), s.from}} }
 	return m.change(b, "write_file", never, next, nil, func() error {
 		return m.s.Call(ctx(m.s.t), "write_file", args{"sandbox_id": b.ID, "path": name, "content": content}, nil)
 	})

@@ -103,11 +103,17 @@ func filesOf(states []state) (all []files) {
 // files is a workspace without directories: from name to checksum, in hex.
 type files map[string]string
 
-func (f files) with(name, content string) files {
-	sum := sha256.Sum256([]byte(content))
+func (f files) with(name, content string) files { return f.withSum(name, sumOf(content)) }
+
+func (f files) withSum(name, sum string) files {
 	f = maps.Clone(f)
-	f[name] = hex.EncodeToString(sum[:])
+	f[name] = sum
 	return f
+}
+
+func sumOf(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return hex.EncodeToString(sum[:])
 }
 
 // parseSums reads what sha256sum prints.
