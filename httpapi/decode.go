@@ -13,8 +13,12 @@ import (
 )
 
 const (
-	maxBody     = 1 << 20
-	maxExecBody = 8 << 20 // it may hold standard input
+	maxBody = 1 << 20
+	// maxInput is how much standard input a command can be given at once.
+	maxInput = 8 << 20
+	// maxExecBody has room for 6 MiB of standard input in base64, which are 8 MiB,
+	// and for a command and an environment as long as a kernel takes them.
+	maxExecBody = maxInput + 4<<20
 )
 
 // decode reads the request's JSON. Nothing at all is the same as {}: what is

@@ -94,7 +94,8 @@ func writeFailures(b *strings.Builder) {
 func writeRoute(b *strings.Builder, r route) {
 	fmt.Fprintf(b, "\n### %s %s\n\n%s\n\n", r.method, r.path, r.summary)
 	for _, name := range r.query {
-		fmt.Fprintf(b, "- query `%s` (%s): %s\n", name, parameters[name].typ, parameters[name].description)
+		p := parameterOf(r, name)
+		fmt.Fprintf(b, "- query `%s` (%s): %s\n", name, p.kind(), p.description)
 	}
 	if r.body.mediaType != "" {
 		optional := ""
@@ -103,11 +104,17 @@ func writeRoute(b *strings.Builder, r route) {
 		}
 		fmt.Fprintf(b, "- body: %s%s\n", shows(r.body), optional)
 	}
-	fmt.Fprintf(b, "- success: %d %s", r.status, shows(r.result))
-	if r.path == sandbox+"/exec" {
-		fmt.Fprintf(b, ", or 202 %s of a command that goes on", shows(of[schemas.ExecState]()))
+	for i, a := range answersOf(r) {
+		what := "success"
+		if i > 0 {
+			what = "or"
+		}
+		line := strings.TrimSpace(fmt.Sprintf("- %s: %d %s", what, a.status, shows(a.content)))
+		if a.description != "Done." {
+			line += ". " + a.description
+		}
+		fmt.Fprintln(b, line)
 	}
-	b.WriteByte('\n')
 	if all := failuresOf(r); len(all) > 0 {
 		slices.Sort(all)
 		fmt.Fprintf(b, "- failures: %s\n", strings.Trim(fmt.Sprint(all), "[]"))

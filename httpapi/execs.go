@@ -40,7 +40,7 @@ func inputExec(c *call) error {
 	if err != nil {
 		return err
 	}
-	data, err := c.readBody(maxExecBody)
+	data, err := c.readBody(maxInput)
 	if err != nil {
 		return err
 	}

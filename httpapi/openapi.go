@@ -90,22 +90,16 @@ func media(c content, components schemas.Components) object {
 }
 
 func responses(r route, components schemas.Components) object {
-	success := object{"description": "Done."}
-	if r.result.mediaType != "" {
-		success["content"] = media(r.result, components)
-	}
-	all := object{strconv.Itoa(r.status): success}
-	if r.path == sandbox+"/files" && r.method == "GET" {
-		all["206"] = object{"description": "The part that the Range header asked for.", "content": media(octets, components)}
-	}
-	if r.path == sandbox+"/exec" {
-		all["202"] = object{"description": "It goes on as a background exec.", "content": media(of[schemas.ExecState](), components)}
+	all := object{}
+	for _, a := range answersOf(r) {
+		described := object{"description": a.description}
+		if a.content.mediaType != "" {
+			described["content"] = media(a.content, components)
+		}
+		all[strconv.Itoa(a.status)] = described
 	}
 	for _, status := range failuresOf(r) {
 		all[strconv.Itoa(status)] = object{"$ref": fmt.Sprintf("#/components/responses/%d", status)}
-	}
-	if r.path == "/healthz" {
-		all["503"] = object{"description": "It cannot work now.", "content": media(r.result, components)}
 	}
 	return all
 }

@@ -27,10 +27,8 @@ func parametersOf(r route) (all []any) {
 		})
 	}
 	for _, name := range r.query {
-		all = append(all, object{
-			"name": name, "in": "query", "description": parameters[name].description,
-			"schema": object{"type": parameters[name].typ},
-		})
+		p := parameterOf(r, name)
+		all = append(all, object{"name": name, "in": "query", "description": p.description, "schema": p.schema()})
 	}
 	if r.result.mediaType == octets.mediaType {
 		all = append(all, object{
@@ -39,6 +37,29 @@ func parametersOf(r route) (all []any) {
 		})
 	}
 	return all
+}
+
+// answer is what a route answers with a body of its own: not the errors' common one.
+type answer struct {
+	status      int
+	content     content
+	description string
+}
+
+// answersOf begins with the usual one.
+func answersOf(r route) []answer {
+	usual := answer{r.status, r.result, "Done."}
+	switch {
+	case r.path == "/healthz":
+		return []answer{usual, {http.StatusServiceUnavailable, r.result, "The container backend cannot work now; error says why."}}
+	case r.path == sandbox+"/exec":
+		return []answer{usual, {http.StatusAccepted, of[schemas.ExecState](), "The command goes on as a background exec."}}
+	case r.path == sandbox+"/files" && r.method == http.MethodGet:
+		return []answer{usual, {http.StatusPartialContent, octets, "The part that the Range header asked for."}}
+	case strings.HasSuffix(r.path, "/fork"):
+		usual.description = "Without count, the Sandbox. With count, also when that is 1, a ForkResult: this status says that at least one could be made, and errors has why others could not. When none could, the answer is the first failure."
+	}
+	return []answer{usual}
 }
 
 // failuresOf are the statuses that a route can fail with.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -13,6 +14,45 @@ import (
 // parameter is what a name means in a query, wherever it is known.
 type parameter struct {
 	typ, description string
+	least, most      int // of a number; most is 0 where there is no bound
+	oneOf            []string
+}
+
+// schema is the parameter's in OpenAPI.
+func (p parameter) schema() object {
+	s := object{"type": p.typ}
+	if p.typ == "integer" || p.typ == "number" {
+		s["minimum"] = p.least
+	}
+	if p.most > 0 {
+		s["maximum"] = p.most
+	}
+	if len(p.oneOf) > 0 {
+		s["enum"] = p.oneOf
+	}
+	return s
+}
+
+// kind is the parameter's in the manual.
+func (p parameter) kind() string {
+	switch {
+	case len(p.oneOf) > 0:
+		return "`" + strings.Join(p.oneOf, "` or `") + "`"
+	case p.most > 0:
+		return fmt.Sprintf("%s, %d to %d", p.typ, p.least, p.most)
+	case p.typ == "integer":
+		return fmt.Sprintf("%s, %d or more", p.typ, p.least)
+	}
+	return p.typ
+}
+
+// parameterOf is what a route takes by that name.
+func parameterOf(r route, name string) parameter {
+	p := parameters[name]
+	if name == "limit" && r.path == sandbox+"/files/list" { // files are many
+		p.most, p.description = 10000, "Most entries to return. Default 1000."
+	}
+	return p
 }
 
 // parameters is every query parameter there is.
@@ -21,7 +61,7 @@ var parameters = map[string]parameter{
 	"path_base64":      {typ: "string", description: "The path's exact bytes in base64 (either alphabet), instead of path, for names that are not UTF-8."},
 	"mode":             {typ: "string", description: "Permission bits in octal, as 755. By default an existing file keeps its own and a new one gets 644."},
 	"recursive":        {typ: "boolean", description: "Delete a directory with all that is in it. Default false."},
-	"limit":            {typ: "integer", description: "Most entries to return."},
+	"limit":            {typ: "integer", least: 1, most: 1000, description: "Most entries to return. Default 100."},
 	"cursor":           {typ: "string", description: "Where to go on: next_cursor of the page before; of a background exec, cursor of the answer before. By default the start, of a background exec that of what is kept."},
 	"sandbox_id":       {typ: "string", description: "Only snapshots taken of this sandbox, which may be gone by now."},
 	"image":            {typ: "string", description: "Image of the sandboxes that will be made from the snapshot. Default: the server's default image."},
@@ -29,11 +69,11 @@ var parameters = map[string]parameter{
 	"command":          {typ: "string", description: "Shell command line to run. Default: bash where the image has it, else sh."},
 	"workdir":          {typ: "string", description: "Directory to run in. Default /workspace."},
 	"term":             {typ: "string", description: "Type of your terminal, for TERM. Default xterm-256color."},
-	"columns":          {typ: "integer", description: "Width of the terminal, 1 to 4096. Default 80."},
-	"rows":             {typ: "integer", description: "Height of the terminal, 1 to 4096. Default 24."},
+	"columns":          {typ: "integer", least: 1, most: 4096, description: "Width of the terminal. Default 80."},
+	"rows":             {typ: "integer", least: 1, most: 4096, description: "Height of the terminal. Default 24."},
 	"close":            {typ: "boolean", description: "End the standard input after this. Default false."},
-	"encoding":         {typ: "string", description: "How output is written into JSON: utf-8 (the default) or base64."},
-	"wait_seconds":     {typ: "number", description: "How long to wait for output, or for the end, when there is nothing new: 0 to 60. Default 0."},
+	"encoding":         {typ: "string", oneOf: []string{"utf-8", "base64"}, description: "How output is written into JSON. Default utf-8, which replaces invalid bytes by U+FFFD."},
+	"wait_seconds":     {typ: "number", most: 60, description: "How long to wait for output, or for the end, when there is nothing new. Default 0."},
 	"max_output_bytes": {typ: "integer", description: "Most bytes of each stream; it can only lower the server's own cap."},
 	"name":             {typ: "string", description: "A label for people; need not be unique. At most 128 characters."},
 }

@@ -48,7 +48,7 @@ var routes = []route{
 	{"GET", sandbox + "/files/list", listFiles, []string{"path", "path_base64", "limit", "cursor"}, none, 200, of[schemas.FileList](), "Lists a directory, sorted by name. Without a path, /workspace."},
 	{"POST", sandbox + "/files/mkdir", makeDir, nil, of[schemas.MkdirRequest](), 200, of[schemas.FileInfo](), "Makes a directory and its parents; one that is there already is fine."},
 	{"POST", sandbox + "/files/move", moveFile, nil, of[schemas.MoveRequest](), 200, of[schemas.FileInfo](), "Renames a file or directory."},
-	{"GET", sandbox + "/archive", readArchive, []string{"path", "path_base64"}, none, 200, tarball, "Downloads a directory as a tar. Without a path, /workspace. What may not be read, or is too much, is an error before the first byte."},
+	{"GET", sandbox + "/archive", readArchive, []string{"path", "path_base64"}, none, 200, tarball, "Downloads a directory as a tar. Without a path, /workspace. Files of the sandbox's own user come whatever their mode. What belongs to others and may not be read is 403, and too much is 413, before the first byte."},
 	{"PUT", sandbox + "/archive", writeArchive, []string{"path", "path_base64"}, tarball, 204, none, "Extracts a tar into a directory, over what is there. After an error part of it may have been extracted."},
 
 	{"POST", sandbox + "/snapshots", takeSnapshot, nil, optional[schemas.SnapshotRequest](), 201, of[schemas.Snapshot](), "Saves a sandbox's /workspace."},

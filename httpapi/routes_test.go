@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"encoding/base64"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -256,5 +258,52 @@ func TestBodyLimits(t *testing.T) {
 	if r := get[schemas.ExecResult](d, 200, "POST", at+"/exec", map[string]any{"command": "wc -c", "stdin": strings.Repeat("x", 5_000_000)}); r.Stdout != "5000000\n" {
 		t.Errorf("C2: counted %s", r.Stdout)
 	}
-	d.do("POST", at+"/exec", `{"command":"true"}`+strings.Repeat(pad, 8)).fails(t, 413, schemas.CodePayloadTooLarge)
+	// What the manual promises, beside as much environment as there may be.
+	env := map[string]string{}
+	for i := range 11 {
+		env[fmt.Sprint("E", i)] = strings.Repeat("e", 120<<10)
+	}
+	input := base64.StdEncoding.EncodeToString(make([]byte, 6<<20))
+	if r := get[schemas.ExecResult](d, 200, "POST", at+"/exec", map[string]any{"command": "wc -c", "stdin_base64": input, "env": env}); r.Stdout != "6291456\n" {
+		t.Errorf("counted %s", r.Stdout)
+	}
+	d.do("POST", at+"/exec", `{"command":"true"}`+strings.Repeat(pad, 12)).fails(t, 413, schemas.CodePayloadTooLarge)
+}
+
+// The document has the bounds that the server has.
+func TestBoundsOfParameters(t *testing.T) {
+	d := start(t)
+	at := d.create()
+	job := get[schemas.ExecState](d, 202, "POST", at+"/exec", `{"command":"echo a","background":true}`)
+	paths := strings.NewReplacer(sandbox, at, "{exec_id}", string(job.ExecID))
+	tried := 0
+	for _, r := range routes {
+		for _, name := range r.query {
+			p := parameterOf(r, name)
+			bounded := p.typ == "integer" || p.typ == "number"
+			if r.path == sandbox+"/terminal" || !bounded && len(p.oneOf) == 0 {
+				continue
+			}
+			tried++
+			good, bad := p.oneOf, []string{"latin1"}
+			if bounded {
+				good, bad = []string{fmt.Sprint(p.least)}, []string{fmt.Sprint(p.least - 1)}
+			}
+			if p.most > 0 {
+				good, bad = append(good, fmt.Sprint(p.most)), append(bad, fmt.Sprint(p.most+1))
+			}
+			path := paths.Replace(r.path) + "?" + name + "="
+			for _, value := range good {
+				if got := d.do(r.method, path+value, nil); got.status != 200 {
+					t.Errorf("%s%s: %d %s", path, value, got.status, got.body)
+				}
+			}
+			for _, value := range bad {
+				d.do(r.method, path+value, nil).fails(t, 400, schemas.CodeInvalidRequest, name)
+			}
+		}
+	}
+	if tried != 6 {
+		t.Errorf("tried %d parameters", tried)
+	}
 }

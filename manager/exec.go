@@ -106,7 +106,8 @@ func tooManyExecs() *Error {
 	}
 }
 
-// maxExecs bounds what one sandbox can make the server hold at a time.
+// maxExecs bounds what one sandbox can make the server hold at a time: calls that
+// wait for a command, of which the guest takes no more than 48, and terminals.
 const maxExecs = 64
 
 func (s *sandbox) beginExec() error {

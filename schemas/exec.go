@@ -65,9 +65,9 @@ type ExecRequest struct {
 	Command        Command           `json:"command"`
 	Workdir        string            `json:"workdir,omitempty" jsonschema_description:"Directory to run in. Default /workspace."`
 	Env            map[string]string `json:"env,omitempty" jsonschema_description:"Environment variables for this command, over the sandbox's own."`
-	TimeoutSeconds *float64          `json:"timeout_seconds,omitempty" jsonschema:"minimum=0" jsonschema_description:"After this long, counted from its start, the command and all it started are killed. More than 0, fractions are allowed. Default 60; none when the command may go on as a background exec."`
+	TimeoutSeconds *float64          `json:"timeout_seconds,omitempty" jsonschema:"exclusiveMinimum=0" jsonschema_description:"After this long, counted from its start, the command and all it started are killed. More than 0, fractions are allowed. Default 60; none when the command may go on as a background exec."`
 	Stdin          *string           `json:"stdin,omitempty" jsonschema_description:"Text for standard input. Without it the command reads end of file at once, unless background is true."`
-	StdinBase64    *string           `json:"stdin_base64,omitempty" jsonschema_description:"Bytes for standard input, instead of stdin."`
+	StdinBase64    *string           `json:"stdin_base64,omitempty" jsonschema_description:"Bytes for standard input in base64, instead of stdin. 6 MiB of them fit into a request."`
 	Encoding       Encoding          `json:"encoding,omitempty" jsonschema:"enum=utf-8,enum=base64" jsonschema_description:"How output is written into JSON. utf-8 (the default) replaces invalid bytes by U+FFFD; base64 keeps every byte."`
 	MaxOutputBytes *int64            `json:"max_output_bytes,omitempty" jsonschema:"minimum=0" jsonschema_description:"Most bytes kept of each stream; it can only lower the server's own cap."`
 	WaitSeconds    *float64          `json:"wait_seconds,omitempty" jsonschema:"minimum=0,maximum=600" jsonschema_description:"How long to wait for the command to end, 0 to 600. One that still runs goes on as a background exec. By default the call waits to the end; with background, 0."`

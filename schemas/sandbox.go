@@ -20,7 +20,7 @@ const (
 type CreateSandboxRequest struct {
 	Name           string            `json:"name,omitempty" jsonschema:"maxLength=128" jsonschema_description:"A label for people; need not be unique. At most 128 characters."`
 	Image          string            `json:"image,omitempty" jsonschema_description:"Container image to run. Leave it out for the server's default image."`
-	CPUs           *float64          `json:"cpus,omitempty" jsonschema:"minimum=0" jsonschema_description:"CPU limit in cores, more than 0; fractions are allowed. Default 1."`
+	CPUs           *float64          `json:"cpus,omitempty" jsonschema:"minimum=0.01" jsonschema_description:"CPU limit in cores, at least 0.01; fractions are allowed. Default 1."`
 	MemoryMB       *int64            `json:"memory_mb,omitempty" jsonschema:"minimum=16" jsonschema_description:"Memory limit in MiB. Default 512."`
 	PidsLimit      *int64            `json:"pids_limit,omitempty" jsonschema:"minimum=32" jsonschema_description:"Limit of processes and threads. Default 256."`
 	Network        *bool             `json:"network,omitempty" jsonschema_description:"Whether the sandbox may reach a network. Default false."`

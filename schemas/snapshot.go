@@ -40,7 +40,7 @@ type ForkRequest struct {
 	Name           string            `json:"name,omitempty" jsonschema:"maxLength=128" jsonschema_description:"A label for the new sandboxes."`
 	TimeoutSeconds *int64            `json:"timeout_seconds,omitempty" jsonschema:"minimum=1" jsonschema_description:"Time to live of each new sandbox in seconds, counted from now."`
 	Network        *bool             `json:"network,omitempty" jsonschema_description:"Whether the new sandboxes may reach a network. Default: as the source."`
-	CPUs           *float64          `json:"cpus,omitempty" jsonschema:"minimum=0" jsonschema_description:"CPU limit in cores. Default: as the source."`
+	CPUs           *float64          `json:"cpus,omitempty" jsonschema:"minimum=0.01" jsonschema_description:"CPU limit in cores. Default: as the source."`
 	MemoryMB       *int64            `json:"memory_mb,omitempty" jsonschema:"minimum=16" jsonschema_description:"Memory limit in MiB. Default: as the source."`
 	PidsLimit      *int64            `json:"pids_limit,omitempty" jsonschema:"minimum=32" jsonschema_description:"Limit of processes and threads. Default: as the source."`
 	Env            map[string]string `json:"env,omitempty" jsonschema_description:"Environment variables added to the source's."`
