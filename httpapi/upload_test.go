@@ -20,7 +20,7 @@ func TestTooLargeFiles(t *testing.T) {
 		"chunked":  onlyReader{strings.NewReader(strings.Repeat("x", 4<<20))},
 		"a bit":    onlyReader{strings.NewReader(strings.Repeat("x", 1<<20+1))},
 	} {
-		d.do("PUT", file(at, "f"), body).fails(t, 413, schemas.CodePayloadTooLarge)
+		d.do("PUT", file(at, "f"), body).fails(t, 413, schemas.CodePayloadTooLarge, "larger than 1048576 bytes")
 		if got := d.do("GET", file(at, "f"), nil); string(got.body) != "old" {
 			t.Errorf("%s: f is %q", name, got.body)
 		}

@@ -95,8 +95,14 @@ func (m *Manager) checkExecTimeout(seconds *float64, handOver bool) (time.Durati
 	}
 	set(&s, seconds)
 	if !(s > 0 && s <= most) { // also refuses NaN
-		return 0, invalid("timeout_seconds is %v; allowed is more than 0 and at most %v, the server's limit for one command", s, most).
-			hint("Start longer work with background, or with wait_seconds: it goes on by itself then, and later calls look after it.")
+		err := invalid("timeout_seconds is %v; allowed is more than 0 and at most %v, the server's limit for one command", s, most)
+		switch {
+		case s > most && handOver:
+			err.Hint = "No sandbox is given a longer life at a time. Leave timeout_seconds out, and the command goes on until it ends or the sandbox does."
+		case s > most:
+			err.Hint = "Start longer work with background, or with wait_seconds: it goes on by itself then, and later calls look after it."
+		}
+		return 0, err
 	}
 	// A backend takes 0 for no timeout.
 	return max(time.Duration(s*float64(time.Second)), time.Millisecond), nil
@@ -137,7 +143,7 @@ func (m *Manager) outputCap(asked *int64) (int64, error) {
 		return m.cfg.MaxExecOutputBytes, nil
 	}
 	if *asked < 0 {
-		return 0, invalid("max_output_bytes is %d; allowed is 0 to %d", *asked, m.cfg.MaxExecOutputBytes)
+		return 0, invalid("max_output_bytes is %d; it must not be below 0", *asked)
 	}
 	return min(*asked, m.cfg.MaxExecOutputBytes), nil
 }

@@ -61,7 +61,7 @@ func TestExecRefuses(t *testing.T) {
 		"both stdins":           {req{Command: sh, Stdin: ptr(""), StdinBase64: ptr("")}, "stdin_base64"},
 		"bad base64":            {req{Command: sh, StdinBase64: ptr("!")}, "stdin_base64"},
 		"encoding":              {req{Command: sh, Encoding: "latin1"}, "latin1"},
-		"cap negative":          {req{Command: sh, MaxOutputBytes: ptr[int64](-1)}, "max_output_bytes is -1"},
+		"cap negative":          {req{Command: sh, MaxOutputBytes: ptr[int64](-1)}, "max_output_bytes is -1; it must not be below 0"},
 		"workdir NUL":           {req{Command: sh, Workdir: "a\x00"}, "workdir"},
 		"workdir long":          {req{Command: sh, Workdir: strings.Repeat("a", 256)}, "workdir"},
 		"F15 workdir not there": {req{Command: sh, Workdir: "nowhere"}, "nowhere"},
@@ -73,6 +73,30 @@ func TestExecRefuses(t *testing.T) {
 			_, _, err := s.Exec(t.Context(), owner, id, c.req)
 			wantInvalid(t, err, c.names)
 		})
+	}
+}
+
+// What to do about a timeout depends on what is wrong with it.
+func TestHintsOfTimeouts(t *testing.T) {
+	s := start(t)
+	id := s.create().ID
+	for name, c := range map[string]struct {
+		seconds    float64
+		background bool
+		hint       string
+	}{
+		"none":                     {0, false, ""},
+		"none in the background":   {0, true, ""},
+		"no number":                {nan, false, ""},
+		"too long":                 {3601, false, "Start longer work with background"},
+		"too long for a sandbox":   {86401, false, "Start longer work with background"},
+		"too long, and background": {86401, true, "No sandbox is given a longer life"},
+	} {
+		req := schemas.ExecRequest{Command: shell("true"), TimeoutSeconds: &c.seconds, Background: c.background}
+		_, _, err := s.Exec(t.Context(), owner, id, req)
+		if e := wantKind(t, err, manager.KindInvalid); !strings.HasPrefix(e.Hint, c.hint) || c.hint == "" && e.Hint != "" {
+			t.Errorf("%s: the hint is %q", name, e.Hint)
+		}
 	}
 }
 
@@ -321,8 +345,8 @@ func TestExecsAreBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		_, err := s.sh(id, "true")
-		if e := wantKind(t, err, manager.KindLimit); !e.Retryable {
-			t.Error("not retryable")
+		if e := wantKind(t, err, manager.KindLimit); !e.Retryable || !strings.HasPrefix(e.Message, "64 commands are running") {
+			t.Errorf("got %+v", e)
 		}
 		wg.Wait()
 		s.mustSh(id, "true")

@@ -131,7 +131,9 @@ func TestFileLimits(t *testing.T) {
 	if err := s.put(id, "f", strings.Repeat("x", 100)); err != nil {
 		t.Fatal(err)
 	}
-	wantKind(t, s.put(id, "f", strings.Repeat("y", 101)), manager.KindTooLarge)
+	if e := wantKind(t, s.put(id, "f", strings.Repeat("y", 101)), manager.KindTooLarge); !strings.HasPrefix(e.Message, "the content is larger than 100 bytes") {
+		t.Errorf("the limit is not named: %s", e.Message)
+	}
 	if got, err := s.get(id, "f"); err != nil || got != strings.Repeat("x", 100) {
 		t.Errorf("after a failed write: %q, %v", got, err)
 	}

@@ -2,8 +2,10 @@ package manager
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/manager/faults"
@@ -25,12 +27,28 @@ func (m *Manager) WriteFile(ctx context.Context, o Owner, id schemas.SandboxID, 
 	if err != nil {
 		return info, err
 	}
+	counted := &countingReader{from: content}
 	err = m.do(ctx, o, id, func(ctx context.Context, g Guest) error {
 		faults.Point("write.begun")
-		f, err := g.Write(ctx, clean, WriteOptions{Mode: bits, MaxBytes: m.cfg.MaxFileBytes}, content)
+		f, err := g.Write(ctx, clean, WriteOptions{Mode: bits, MaxBytes: m.cfg.MaxFileBytes}, counted)
 		faults.Point("write.done")
 		info = fileInfo(f)
+		if isKind(err, KindTooLarge) && counted.n.Load() > m.cfg.MaxFileBytes {
+			return &Error{Kind: KindTooLarge, Message: fmt.Sprintf("the content is larger than %d bytes, the server's limit for one file; nothing was changed", m.cfg.MaxFileBytes), Cause: err}
+		}
 		return err
 	})
 	return info, err
+}
+
+// countingReader tells how much was read, also of a reader that is read elsewhere.
+type countingReader struct {
+	from io.Reader
+	n    atomic.Int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	c.n.Add(int64(n))
+	return n, err
 }

@@ -39,9 +39,20 @@ func (e *env) complain(err error) {
 	fmt.Fprintln(e.stderr, "mcp-sandbox:", oneLine(body.Message))
 	// Who types flags has no request to correct by the API's document.
 	if body.Hint != "" && !strings.Contains(body.Hint, "/v1/openapi.json") {
-		fmt.Fprintln(e.stderr, "hint:", oneLine(body.Hint))
+		fmt.Fprintln(e.stderr, "hint:", oneLine(commandWords.Replace(body.Hint)))
 	}
 }
+
+// commandWords puts commands and flags into hints that the server gives to all of
+// its callers. In -o json they stay the API's.
+var commandWords = strings.NewReplacer(
+	"Start longer work with background, or with wait_seconds: it goes on by itself then, and later calls look after it.", "Start longer work with -d: it goes on by itself then, and mcp-sandbox logs, ps and kill look after it.",
+	"Leave timeout_seconds out", "Leave --timeout out",
+	"Poll it to see how it ended", "mcp-sandbox ps shows how it ended",
+	"List the sandbox's background execs and kill those", "mcp-sandbox ps lists them; mcp-sandbox kill those",
+	"List sandboxes, or create a new one", "mcp-sandbox ls shows what there is, mcp-sandbox create makes a new one",
+	"List snapshots to see", "mcp-sandbox ls -s shows",
+)
 
 func oneLine(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ") }
 

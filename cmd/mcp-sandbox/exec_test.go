@@ -31,6 +31,7 @@ func TestExec(t *testing.T) {
 	u.feed("lost", "exec", id, "cat").says("")
 	u.run("exec", "-w", "nowhere", id, "true").fails(125, "nowhere")
 	u.run("exec", "sb_0123456789abcdef", "true").fails(125, "no sandbox")
+	u.feed(strings.Repeat("x", maxInput), "exec", "-i", id, "wc -c").says("6291456\n")
 	u.feed(strings.Repeat("x", maxInput+1), "exec", "-i", id, "true").fails(125, "standard input is larger than 6291456 bytes")
 	u.run("exec", id, "--timeout=0.2", "echo a; sleep 60").timesOut(t, "a\n")
 	u.run("exec", id, "-ojson", "--timeout=200ms", "sleep 60").code124(t)
@@ -64,6 +65,7 @@ func TestExecUsage(t *testing.T) {
 	for _, args := range [][]string{{"exec"}, {"exec", "x"}, {"exec", "--nonsense", "x", "y"}, {"exec", "x", "--timeout=-1", "y"}, {"exec", "x", "--timeout=never", "y"}, {"exec", "-e", "1=2", "x", "y"}, {"exec", "-e", "NO_SUCH_VARIABLE_HERE", "x", "y"}, {"exec", "x", "--"}} {
 		u.run(args...).fails(125, "")
 	}
+	u.run("exec", "-e", "NO_SUCH_VARIABLE_HERE", "x", "y").fails(125, "--env: there is no variable NO_SUCH_VARIABLE_HERE here")
 }
 
 // What was not seen to its end is no success, and says so.
@@ -141,4 +143,22 @@ func TestBackground(t *testing.T) {
 	u.run("kill", "-s", "HUP", "b", string(endless)).fails(1, "the command has ended")
 	u.run("kill", "b", "ex_none").fails(1, "no background command of "+id+` has the ID "ex_none"`)
 	u.run("logs", "b", "ex_0123456789abcdef").fails(125, "ex_0123456789abcdef")
+}
+
+// Hints name what there is at a command line, and in JSON what the API has.
+func TestHintsNameCommands(t *testing.T) {
+	u := newUser(t)
+	id := u.run("create").id()
+	ended := strings.TrimSuffix(u.run("exec", "-d", id, "true").stdout, "\n")
+	u.run("logs", "-f", id, ended)
+	for hint, args := range map[string][]string{
+		"hint: Start longer work with -d: ":          {"exec", "--timeout=2h", id, "true"},
+		"Leave --timeout out, ":                      {"exec", "-d", "--timeout=48h", id, "true"},
+		"hint: mcp-sandbox ps shows how it ended.":   {"kill", "-s", "INT", id, ended},
+		"Start longer work with background, or with": {"exec", "-ojson", "--timeout=2h", id, "true"},
+	} {
+		if o := u.run(args...); o.code == 0 || !strings.Contains(o.stderr, hint) {
+			t.Errorf("%q: code %d, %q, want %q", args, o.code, o.stderr, hint)
+		}
+	}
 }

@@ -60,6 +60,9 @@ func (r *reach) dial(e *env) (*link, error) {
 	if err != nil {
 		return nil, failure{exitUsage, fmt.Errorf("%s=%.200q: %w", e.args.name("url"), r.URL, err)}
 	}
+	if r.Verbose {
+		fmt.Fprintln(e.stderr, "mcp-sandbox: using the server at", c.Name)
+	}
 	return &link{c, c.Name, func(context.Context) error { c.Close(); return nil }}, nil
 }
 

@@ -106,6 +106,16 @@ func decoded[T any](o outcome) (v T) {
 	return v
 }
 
+// With -v every command says which server it uses.
+func TestVerboseNamesTheServer(t *testing.T) {
+	u := newUser(t)
+	url := u.env["AGENT_SANDBOX_URL"]
+	if o := u.run("ls", "-qv"); o.code != 0 || o.stdout != "" || o.stderr != "mcp-sandbox: using the server at "+url+"\n" {
+		t.Errorf("code %d, %q, %q", o.code, o.stdout, o.stderr)
+	}
+	u.run("ls", "-q").says("")
+}
+
 func TestCreateAndList(t *testing.T) {
 	u := newUser(t)
 	id := u.run("create", "--name=web", "--timeout=1h", "--cpus=0.5", "--memory-mb=64", "-e", "A=b=c", "-e", "HOME").id()
@@ -124,7 +134,7 @@ func TestCreateAndList(t *testing.T) {
 	if !made.Network || made.ReadOnlyRootfs == false {
 		t.Errorf("made %+v", made)
 	}
-	u.run("timeout", "web", "7200", "-v").says(id + " expires at " + decoded[schemas.SandboxList](u.run("ls", "-ojson")).Sandboxes[0].ExpiresAt.Local().Format(time.RFC3339) + "\n")
+	u.run("timeout", "web", "7200").says(id + " expires at " + decoded[schemas.SandboxList](u.run("ls", "-ojson")).Sandboxes[0].ExpiresAt.Local().Format(time.RFC3339) + "\n")
 }
 
 // Hints that speak of requests are not for who types flags.

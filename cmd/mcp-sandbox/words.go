@@ -45,7 +45,7 @@ func decodePair(ctx *kong.DecodeContext, target reflect.Value) error {
 	}
 	if !given {
 		if value, given = os.LookupEnv(name); !given {
-			return fmt.Errorf("--%s %s: there is no such variable here; give NAME=VALUE", ctx.Value.Name, name)
+			return fmt.Errorf("there is no variable %s here; give NAME=VALUE", name)
 		}
 	}
 	if target.IsNil() {
