@@ -37,7 +37,7 @@ var routes = []route{
 	{"POST", sandbox + "/exec/stream", streamExec, nil, of[schemas.ExecRequest](), 200, events, "Runs a command and streams its output as it arrives. Closing the connection kills it."},
 	{"GET", sandbox + "/execs", listExecs, nil, none, 200, of[schemas.ExecList](), "Lists the background execs of a sandbox, oldest first: those that run, and the last that have ended."},
 	{"GET", oneExec, pollExec, []string{"cursor", "wait_seconds", "max_output_bytes", "encoding"}, none, 200, of[schemas.ExecState](), "Tells how a background exec is doing, with its output since a cursor. Reading takes nothing away from others."},
-	{"DELETE", oneExec, killExec, nil, none, 204, none, "Kills a background exec with all that it started. Its output stays, and it is safe to repeat."},
+	{"DELETE", oneExec, killExec, nil, none, 204, none, "Kills a background exec with all that it started; of one that has ended, what it left running. Its output stays, and it is safe to repeat."},
 	{"POST", oneExec + "/stdin", inputExec, []string{"close"}, octets, 204, none, "Writes the request's body to the standard input of a background exec."},
 	{"GET", sandbox + "/terminal", openTerminal, []string{"exec_id", "command", "workdir", "term", "columns", "rows"}, none, 101, none, "Opens a terminal as a WebSocket, on a new command or on one that runs. Bytes go both ways in binary messages; see the manual for the others."},
 	{"POST", oneExec + "/signal", signalExec, nil, of[schemas.SignalRequest](), 204, none, "Sends a signal to the process group of a background exec."},

@@ -92,13 +92,13 @@ func (a ExecArgs) Request() (ExecRequest, error) {
 	}
 	switch {
 	case a.Command != nil && a.Argv != nil:
-		return r, &DecodeError{[]Problem{{"command", "must not be given together with argv"}}}
+		return r, &DecodeError{[]Problem{{Field: "command", Text: "must not be given together with argv"}}}
 	case a.Command != nil:
 		r.Command = a.Command.Command
 	case len(a.Argv) > 0:
 		r.Command = Command{Argv: a.Argv}
 	default:
-		return r, &DecodeError{[]Problem{{"command", "is required, unless argv is given"}}}
+		return r, &DecodeError{[]Problem{{Field: "command", Text: "is required, unless argv is given"}}}
 	}
 	return r, nil
 }

@@ -22,8 +22,9 @@ type DecodeError struct {
 
 // A Problem is one mistake. Field is empty when the whole request is at fault.
 type Problem struct {
-	Field string
-	Text  string
+	Field   string
+	Text    string
+	Unknown bool // there is no such field
 }
 
 func (e *DecodeError) Error() string {
@@ -61,7 +62,7 @@ func decode(data []byte, v any, loosen func(json.RawMessage, field, reflect.Type
 			raw = loosen(raw, f, target.FieldByIndex(f.index).Type())
 		}
 		if text := f.decode(raw, target); text != "" {
-			problems = append(problems, Problem{f.name, text})
+			problems = append(problems, Problem{Field: f.name, Text: text})
 		}
 	}
 	if len(problems) > 0 {
@@ -113,7 +114,7 @@ func unknown(members map[string]json.RawMessage, fields []field) (problems []Pro
 			if len(names) == 0 {
 				text = "is not a known field; there are none"
 			}
-			problems = append(problems, Problem{shorten(name), text})
+			problems = append(problems, Problem{Field: shorten(name), Text: text, Unknown: true})
 		}
 	}
 	return problems[:min(len(problems), 5)]

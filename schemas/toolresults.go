@@ -63,8 +63,10 @@ type ExecPolled struct {
 	Execs *[]ExecInfo `json:"execs" jsonschema_description:"When no exec_id was given: the sandbox's background commands, oldest first."`
 }
 
-// ExecKilled is a background command that was killed, or got a signal.
+// ExecKilled is a background command that was killed, or got a signal; or that
+// had ended already, of which only what it had left running was killed.
 type ExecKilled struct {
-	ExecID ExecID `json:"exec_id"`
-	Signal string `json:"signal" jsonschema_description:"The signal that it got; SIGKILL when it was killed with all it had started."`
+	ExecID   ExecID `json:"exec_id"`
+	Signal   string `json:"signal,omitempty" jsonschema_description:"The signal that it got; SIGKILL when it was killed with all it had started. Absent when it had ended already."`
+	ExitCode *int   `json:"exit_code,omitempty" jsonschema_description:"Of a command that had ended already."`
 }

@@ -31,7 +31,7 @@ var fieldAdvice = map[string]string{
 
 func fieldHint(mistake *schemas.DecodeError) string {
 	for _, p := range mistake.Problems {
-		if hint := fieldAdvice[p.Field]; hint != "" {
+		if hint := fieldAdvice[p.Field]; hint != "" && !p.Unknown {
 			return hint
 		}
 	}

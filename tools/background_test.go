@@ -141,6 +141,14 @@ func TestExecKill(t *testing.T) {
 			t.Errorf("killed: %+v, %q", k, r.text())
 		}
 	}
+	// One that had ended was not killed, but what it left running is.
+	ended := b.launch(id, "sleep 600 & exit 3")
+	b.outcome("exec_poll", args{"sandbox_id": id, "exec_id": *ended.ExecID})
+	k = schemas.ExecKilled{}
+	r := b.call("exec_kill", args{"sandbox_id": id, "exec_id": *ended.ExecID})
+	if r.into(t, &k); k.Signal != "" || k.ExitCode == nil || *k.ExitCode != 3 || !strings.HasPrefix(r.text(), string(*ended.ExecID)+" had ended already, with exit code 3 after ") {
+		t.Errorf("had ended: %+v, %q", k, r.text())
+	}
 	if x, text := b.outcome("exec_poll", args{"sandbox_id": id, "exec_id": *x.ExecID, "cursor": *x.Cursor}); *x.Signal != "SIGKILL" || !strings.HasPrefix(text, "exit code 137: ended by SIGKILL after ") {
 		t.Errorf("at last: %+v, %q", x, text)
 	}

@@ -121,7 +121,7 @@ func TestHintsFit(t *testing.T) {
 		args          args
 		has, hasNever string
 	}{
-		{"read_file", args{"path": "nowhere"}, "not_found: /workspace/nowhere: no such file or directory\nHint: list_files shows what is there.", "sandbox_"},
+		{"read_file", args{"path": "nowhere"}, "not_found: read /workspace/nowhere: no such file or directory\nHint: list_files shows what is there.", "sandbox_"},
 		{"edit_file", args{"path": "nowhere", "old_text": "a", "new_text": "b"}, "list_files shows", "sandbox_"},
 		{"list_files", args{"path": "nowhere"}, "list_files shows", "sandbox_"},
 		{"read_file", args{"path": "f", "sandbox_id": "sb_0000000000000000"}, "sandbox_list shows", "list_files"},

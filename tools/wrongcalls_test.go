@@ -64,6 +64,7 @@ var wrongCalls = []wrongCall{
 	{"a sandbox that was destroyed", "exec", args{"sandbox_id": goneBox, "command": "ls"}, "sandbox_list shows what there is, sandbox_create makes a new one", false},
 	{"a sandbox that has expired", "read_file", args{"sandbox_id": expiredBox, "path": "a.txt"}, "sandbox_list shows what there is, sandbox_create makes a new one", false},
 	{"another owner's sandbox", "exec", args{"sandbox_id": othersBox, "command": "ls"}, "not_found: no sandbox", false},
+	{"a sandbox where a snapshot is meant", "snapshot_delete", args{"sandbox_id": aBox}, "snapshot_id: is required\nHint: snapshot_list", false},
 	{"a snapshot that was deleted", "fork", args{"snapshot_id": goneSnap}, "snapshot_list shows what there is", false},
 
 	// Commands.

@@ -67,8 +67,11 @@ func (g *guest) Exec(ctx context.Context, c manager.Command, emit func(schemas.S
 func (g *guest) checkDir(dir string) error {
 	return g.locked(func() error {
 		p, err := g.root.find(dir, true)
-		if err != nil || !p.node.isDir() {
-			return fail(manager.KindInvalid, "working directory %s is not there or no directory", dir)
+		switch {
+		case err != nil:
+			return fail(manager.KindInvalid, "workdir %s: no such file or directory", dir)
+		case !p.node.isDir():
+			return fail(manager.KindInvalid, "workdir %s: not a directory", dir)
 		}
 		return nil
 	})

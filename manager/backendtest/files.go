@@ -121,6 +121,33 @@ func (g *guest) Delete(ctx context.Context, path string, recursive bool) error {
 	return g.call(ctx, OpDelete, func() error { return g.root.remove(path, recursive) })
 }
 
+// verbs begin what the guest says of a file operation that failed.
+var verbs = map[Op]string{
+	OpRead: "read", OpWrite: "write", OpStat: "stat", OpListFiles: "list", OpMkdir: "mkdir", OpMove: "move", OpDelete: "delete",
+}
+
+// guestsWords makes a refusal the one that the guest gives: it is what a model
+// reads. Programs say the same shorter.
+func guestsWords(op Op, err error) error {
+	e, ok := err.(*manager.Error)
+	if !ok || verbs[op] == "" {
+		return err
+	}
+	said := *e
+	said.Message = verbs[op] + " " + said.Message
+	for ours, guests := range map[string]string{
+		": permission denied":   ": the sandbox user may not do this; check the mode of the file and its directories, and change it with chmod",
+		": directory not empty": ": the directory is not empty; delete it with recursive set",
+		": not a regular file":  ": not a regular file (FIFO, socket or device); use a command instead",
+		": not a directory":     ": a part of the path is not a directory",
+	} {
+		if path, cut := strings.CutSuffix(said.Message, ours); cut {
+			said.Message = path + guests
+		}
+	}
+	return &said
+}
+
 func (p place) file() manager.File {
 	if p.node == nil {
 		return manager.File{}

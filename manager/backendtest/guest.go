@@ -65,7 +65,7 @@ func (g *guest) during(ctx context.Context, op Op, method func(context.Context) 
 	defer context.AfterFunc(g.conn, cancel)()
 	err := fault.before(both)
 	if err == nil {
-		err = method(both)
+		err = guestsWords(op, method(both))
 	}
 	if err == nil {
 		err = fault.after(both)

@@ -33,7 +33,7 @@ func (p *proc) sh(argv []string) int {
 	}
 	j, err := parse(script)
 	if err != nil {
-		return p.fail(2, "sh: %v", err)
+		return p.fail(2, "%s: 1: Syntax error: %v", argv[0], err) // as dash
 	}
 	p.shell = &shell{vars: map[string]string{}, jobs: &sync.WaitGroup{}}
 	return j(p)

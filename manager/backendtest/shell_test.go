@@ -29,7 +29,7 @@ func TestFakeShell(t *testing.T) {
 		{script: `(sleep 1; echo late) & echo first; wait`, stdout: "first\nlate\n"},
 		{script: `no-such-command`, stderr: "no-such-command: not found\n", code: 127},
 		{script: `echo x > /etc/x`, stderr: "/etc/x: read-only file system\n", code: 1},
-		{script: `echo "`, stderr: "sh: syntax error: unterminated quote\n", code: 2},
+		{script: `echo "`, stderr: "/bin/sh: 1: Syntax error: Unterminated quoted string\n", code: 2},
 		{script: "echo a # no\n\necho b &\nwait", stdout: "a\nb\n"},
 	} {
 		t.Run(c.script, func(t *testing.T) {

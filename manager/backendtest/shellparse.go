@@ -22,7 +22,7 @@ func parse(script string) (job, error) {
 	ps := &parser{tokens: tokens}
 	j, err := ps.list()
 	if err == nil && !ps.done() {
-		err = fmt.Errorf("syntax error near %q", ps.peek())
+		err = fmt.Errorf("%q unexpected", ps.peek())
 	}
 	return j, err
 }
@@ -47,7 +47,7 @@ func (ps *parser) take(text string) bool {
 
 func (ps *parser) want(text string) error {
 	if !ps.take(text) {
-		return fmt.Errorf("syntax error: want %q, have %q", text, ps.peek())
+		return fmt.Errorf("%q unexpected (expecting %q)", ps.peek(), text)
 	}
 	return nil
 }

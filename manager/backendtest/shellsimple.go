@@ -17,7 +17,7 @@ func (ps *parser) simple() (job, error) {
 		redirects = append(redirects, more...)
 	}
 	if err == nil && len(words) == 0 && len(redirects) == 0 {
-		err = fmt.Errorf("syntax error near %q", ps.peek())
+		err = fmt.Errorf("%q unexpected", ps.peek())
 	}
 	return func(p *proc) int {
 		return redirected(p, redirects, func(p *proc) int { return p.simple(words) })

@@ -17,6 +17,11 @@ type token struct {
 // operators, longest first.
 var operators = []string{"2>&1", "1>&2", "2>>", ">&2", "2>", "&&", "||", ">>", ";", "&", "|", "(", ")", "<", ">", "\n"}
 
+// unterminated is an error in dash's words, which begin as a sentence does.
+type unterminated string
+
+func (u unterminated) Error() string { return string(u) }
+
 // lex cuts a script into tokens.
 func lex(script string) (tokens []token, err error) {
 	for script != "" {
@@ -36,7 +41,7 @@ func lex(script string) (tokens []token, err error) {
 		}
 		n := wordLength(script)
 		if n < 0 {
-			return nil, errors.New("syntax error: unterminated quote")
+			return nil, unterminated("Unterminated quoted string")
 		}
 		tokens = append(tokens, token{text: script[:n], word: true})
 		script = script[n:]
@@ -148,7 +153,7 @@ func (ps *parser) redirects() (all []redirect, err error) {
 		case "<", ">", ">>", "2>", "2>>":
 			ps.at++
 			if ps.done() || !ps.tokens[ps.at].word {
-				return nil, errors.New("syntax error: redirection without a file")
+				return nil, errors.New("redirection without a file")
 			}
 			all = append(all, redirect{op, ps.peek()})
 		case ">&2", "1>&2", "2>&1":

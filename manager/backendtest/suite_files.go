@@ -197,6 +197,36 @@ var fileChecks = []check{
 		_, _, err := b.List(e.ctx, "/workspace/f", 10, "")
 		e.wantKind("list", err, manager.KindInvalid)
 	}},
+	{"refusals say what could not be done, and why", func(e *env) {
+		b := e.box()
+		e.sh(b, "mkdir -p d/e; echo x > f; echo x > closed; chmod 0 closed")
+		read := func(path string) error { _, _, err := b.Read(e.ctx, path, 0, -1); return err }
+		list := func(path string) error { _, _, err := b.List(e.ctx, path, 10, ""); return err }
+		in := func(dir string) error {
+			c := e.command("true")
+			c.Dir = dir
+			_, err := e.run(b, c)
+			return err
+		}
+		for want, err := range map[string]error{
+			"read /workspace/none/f: no such file or directory":                                                                                  read("/workspace/none/f"),
+			"read /workspace/d: it is a directory; list it, or name a file in it":                                                                read("/workspace/d"),
+			"read /workspace/f/g: a part of the path is not a directory":                                                                         read("/workspace/f/g"),
+			"read /workspace/closed: the sandbox user may not do this; check the mode of the file and its directories, and change it with chmod": read("/workspace/closed"),
+			"list /workspace/none: no such file or directory":                                                                                    list("/workspace/none"),
+			"list /workspace/f: not a directory; read it, or list the directory it is in":                                                        list("/workspace/f"),
+			"delete /workspace/none: no such file or directory":                                                                                  b.Delete(e.ctx, "/workspace/none", false),
+			"delete /workspace/d: the directory is not empty; delete it with recursive set":                                                      b.Delete(e.ctx, "/workspace/d", false),
+			"delete /workspace: the workspace itself cannot be deleted; delete what is in it":                                                    b.Delete(e.ctx, "/workspace", true),
+			"workdir /workspace/none: no such file or directory":                                                                                 in("/workspace/none"),
+			"workdir /workspace/f: not a directory":                                                                                              in("/workspace/f"),
+		} {
+			var typed *manager.Error
+			if !errors.As(err, &typed) || typed.Message != want {
+				e.Errorf("got %v, want it to say %q", err, want)
+			}
+		}
+	}},
 	{"mkdir makes parents and leaves what is there", func(e *env) {
 		b := e.box()
 		for range 2 {

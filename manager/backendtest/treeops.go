@@ -134,7 +134,7 @@ func (n *node) remove(path string, recursive bool) error {
 	case p.node == nil:
 		return notFound(path)
 	case p.path == workspace:
-		return fail(manager.KindInvalid, "the workspace itself cannot be deleted")
+		return fail(manager.KindInvalid, "%s: the workspace itself cannot be deleted; delete what is in it", path)
 	case len(p.node.children) > 0 && !recursive:
 		return fail(manager.KindInvalid, "%s: directory not empty", path)
 	}
