@@ -143,6 +143,7 @@ func (j *job) supervise(ctx context.Context) {
 // kill ends the job with all that it started, and what it has left behind. It
 // returns when that is done.
 func (j *job) kill(ctx context.Context) error {
+	j.followed() // its end does not wait for anybody to come
 	j.cancel()
 	select {
 	case <-j.halted:

@@ -67,6 +67,13 @@ func TestTerminalOutputIsHeldForItsFirst(t *testing.T) {
 	if o := m.follow(c, id); len(o.stdout) != size {
 		t.Errorf("got %d bytes, want all %d", len(o.stdout), size)
 	}
+	id = m.background(c, command{sh: line + "; sleep 100"}, onTerminal(80, 24))
+	time.Sleep(300 * time.Millisecond)
+	check(t, c.Kill(t.Context(), protocol.KillParams{ID: id}))
+	eventually(t, firstFollow-2*time.Second, "the end of one that is killed before", func() (any, bool) {
+		state, _ := m.poll(c, protocol.PollParams{ID: id})
+		return state, !state.Result.Running
+	})
 	id = m.background(c, command{sh: line}, onTerminal(80, 24))
 	eventually(t, firstFollow+20*time.Second, "the end of one that nobody follows", func() (any, bool) {
 		state, _ := m.poll(c, protocol.PollParams{ID: id})
