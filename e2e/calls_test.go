@@ -75,15 +75,22 @@ func (s *server) create(more ...args) *sandbox {
 	return &sandbox{s, call[schemas.Sandbox](s, "sandbox_create", a)}
 }
 
-func (s *server) list() (all []schemas.Sandbox) {
+// list is every sandbox that is listed.
+func (s *server) list() []schemas.Sandbox {
+	s.t.Helper()
+	return pages(s, "sandbox_list", func(p schemas.SandboxList) ([]schemas.Sandbox, string) { return p.Sandboxes, p.NextCursor })
+}
+
+// pages is a list read page by page.
+func pages[P, T any](s *server, tool string, part func(P) ([]T, string)) (all []T) {
 	s.t.Helper()
 	for a := (args{"limit": 1000}); ; {
-		page := call[schemas.SandboxList](s, "sandbox_list", a)
-		all = append(all, page.Sandboxes...)
-		if page.NextCursor == "" {
+		some, next := part(call[P](s, tool, a))
+		all = append(all, some...)
+		if next == "" {
 			return all
 		}
-		a["cursor"] = page.NextCursor
+		a["cursor"] = next
 	}
 }
 

@@ -16,17 +16,10 @@ func (s *server) deleteSnapshot(id schemas.SnapshotID) error {
 	return s.Call(ctx(s.t), "snapshot_delete", args{"snapshot_id": id}, nil)
 }
 
-// snapshots are all that are listed, page by page.
-func (s *server) snapshots() (all []schemas.Snapshot) {
+// snapshots is every snapshot that is listed.
+func (s *server) snapshots() []schemas.Snapshot {
 	s.t.Helper()
-	for a := (args{"limit": 1000}); ; {
-		page := call[schemas.SnapshotList](s, "snapshot_list", a)
-		all = append(all, page.Snapshots...)
-		if page.NextCursor == "" {
-			return all
-		}
-		a["cursor"] = page.NextCursor
-	}
+	return pages(s, "snapshot_list", func(p schemas.SnapshotList) ([]schemas.Snapshot, string) { return p.Snapshots, p.NextCursor })
 }
 
 func deletedSnapshot(b *sandbox) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcp-sandbox/mcp-sandbox/e2e/client"
+	"github.com/mcp-sandbox/mcp-sandbox/e2e/skip"
 	"github.com/mcp-sandbox/mcp-sandbox/schemas"
 )
 
@@ -356,7 +357,7 @@ func inTimeNamespace(t *testing.T, seconds int) (string, error) {
 		unshare += " --map-root-user"
 	}
 	if out, err := exec.Command("sh", "-c", unshare+" true").CombinedOutput(); err != nil {
-		t.Skipf("no time namespaces here: %v\n%s", err, out)
+		skip.OrFail(t, fmt.Sprintf("no time namespaces here: %v\n%s", err, out))
 	}
 	script := filepath.Join(t.TempDir(), "server")
 	text := fmt.Sprintf("#!/bin/sh\nexec %s %q \"$@\"\n", unshare, path)
