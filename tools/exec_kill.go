@@ -23,7 +23,8 @@ func killExec(ctx context.Context, c *call, in schemas.ExecKillArgs) (schemas.Ex
 		if err := c.KillExec(ctx, c.owner, in.SandboxID, in.ExecID); err != nil {
 			return schemas.ExecKilled{}, "", err
 		}
-		return c.killed(ctx, in)
+		killed, text := c.killed(ctx, in)
+		return killed, text, nil
 	}
 	if err := c.SignalExec(ctx, c.owner, in.SandboxID, in.ExecID, schemas.SignalRequest{Signal: in.Signal}); err != nil {
 		return schemas.ExecKilled{}, "", err
@@ -32,18 +33,16 @@ func killExec(ctx context.Context, c *call, in schemas.ExecKillArgs) (schemas.Ex
 }
 
 // killed says of a command whether the kill was what ended it. That is seen
-// afterwards: before, it might still end by itself.
-func (c *call) killed(ctx context.Context, in schemas.ExecKillArgs) (schemas.ExecKilled, string, error) {
-	list, err := c.ListExecs(ctx, c.owner, in.SandboxID)
-	if err != nil {
-		return schemas.ExecKilled{}, "", err
-	}
+// afterwards: before, it might still end by itself. When it cannot be seen any
+// more, what was asked for is done all the same.
+func (c *call) killed(ctx context.Context, in schemas.ExecKillArgs) (schemas.ExecKilled, string) {
+	list, _ := c.ListExecs(ctx, c.owner, in.SandboxID)
 	for _, x := range list.Execs {
 		if x.ExecID == in.ExecID && x.ExitCode != nil && (x.Signal == nil || *x.Signal != "SIGKILL" || *x.TimedOut) {
 			r := report{info: x}
 			text := fmt.Sprintf("%s had ended already, with %s after %d ms; what it had left running was killed", in.ExecID, r.ending(), x.DurationMS)
-			return schemas.ExecKilled{ExecID: in.ExecID, ExitCode: x.ExitCode}, text, nil
+			return schemas.ExecKilled{ExecID: in.ExecID, ExitCode: x.ExitCode}, text
 		}
 	}
-	return schemas.ExecKilled{ExecID: in.ExecID, Signal: "SIGKILL"}, fmt.Sprintf("killed %s with all it had started", in.ExecID), nil
+	return schemas.ExecKilled{ExecID: in.ExecID, Signal: "SIGKILL"}, fmt.Sprintf("killed %s with all it had started", in.ExecID)
 }
